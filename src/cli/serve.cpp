@@ -2,9 +2,11 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/option_groups/chat_template_option.h"
 #include "cli/option_groups/decoding_options.h"
+#include "cli/option_groups/interventions.h"
 #include "cli/option_groups/text_data.h"
 #include "cli/terminal/language.h"
 #include "cli/terminal/log.h"
@@ -64,6 +66,7 @@ Options serve_options() {
              "131072")
       .value("max_new_tokens",
              "Largest number of tokens in a chat answer, if the request gives none", "512");
+  add_sae_option(options);
   options.flag("log_requests", "Write a line to stderr for every request");
   add_language_option(options, "Language of the page where its address gives none");
   add_chat_template_option(options);
@@ -189,6 +192,9 @@ void serve_command(const Options& options) {
       names.push_back(models.back().name);
     }
     require_used_directions(options, models);
+    attach_features(options, transformed(models, [](const ServedModel& model) {
+                      return model.loaded.model.get();
+                    }));
     return models;
   };
   Server server(load, serve);

@@ -5,6 +5,7 @@
 
 #include "base/stopwatch.h"
 #include "base/strings/hex_text.h"
+#include "base/transformed.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/interpret/head_set.h"
 #include "serve/api_error.h"
@@ -91,6 +92,10 @@ Json Questions::model_json(const Model& model) const {
             {"chat", model.chat.problem().empty()}};
   if (!model.served.directions.empty()) {
     json["directions"] = model.served.directions;
+  }
+  if (!gpt.features().empty()) {
+    json["features"] = transformed(
+        gpt.features(), [](const auto& entry) { return concat_text("feature.", entry.first); });
   }
   return json;
 }

@@ -118,7 +118,7 @@ TEST_CASE("gradients pass through features that a hook changes") {
   CHECK(gpt->logits(make_batch({{1, 2, 3}}), {.hook = &hook}).requires_grad());
   // The same change at the point of the features.
   const Batch batch = make_batch({{1, 2, 3}});
-  gpt->attach_features(feature_maps({std::make_shared<const SparseAutoencoder>(sae)}));
+  gpt->attach_features(feature_maps({std::make_shared<const SparseAutoencoder>(sae)}, *gpt));
   Interventions off(*gpt, parse_changes("off feature.1.3"), {});
   const Tensor changed = gpt->logits(batch, {.hook = &off});
   CHECK(changed.requires_grad());

@@ -4,11 +4,12 @@ import json
 import pathlib
 import struct
 import subprocess
+import urllib.request
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import program, task_ids
+from conftest import PROGRAM, program, task_ids
 from numpy.typing import NDArray
 
 import headlight as hl
@@ -246,9 +247,64 @@ def test_the_program_reads_features(run: pathlib.Path, tmp_path: pathlib.Path) -
     for name, hook_name, message in (
         ("deep", "blocks.9.hook_resid_pre", "hook_name: this model does not compute blocks.9.hook_resid_pre"),
         ("other", "blah", "hook_name: expected a point"),
-        ("wide", "blocks.1.mlp.hook_post", "values: expected rows of"),
+        ("wide", "blocks.1.mlp.hook_post", "hook_name: expected 32 numbers at blocks.1.mlp.hook_post"),
+        ("second", "blocks.1.hook_resid_mid", "hook_name: expected one autoencoder in layer 1, got two"),
     ):
-        write_sae(tmp_path / name, "standard", hook_name, 4)
-        with pytest.raises(subprocess.CalledProcessError) as refused:
-            program("generate", run, "--prompt", TEXT, "--sae", tmp_path / name)
-        assert f"--sae: {tmp_path / name}: {message}" in " ".join(refused.value.stderr.split())
+        wrong = write_sae(tmp_path / name, "standard", hook_name, 4)
+        folders = f"{tmp_path / 'sae'},{tmp_path / name}"
+        for command in (("generate", run, "--prompt", TEXT), ("serve", run, "--port", 0)):
+            with pytest.raises(subprocess.CalledProcessError) as refused:
+                program(*command, "--sae", folders)
+            assert refused.value.returncode == 2
+            assert f"--sae: {tmp_path / name}: {message}" in " ".join(refused.value.stderr.split())
+        with pytest.raises(ValueError, match=message):
+            model.add_sae(wrong)
+
+
+def test_the_server_has_features(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    model = hl.load(run)
+    model.add_sae(write_sae(tmp_path / "sae", "standard", "blocks.1.hook_resid_pre", 4))
+    assert PROGRAM is not None
+    command = [PROGRAM, "serve", "tiny=" + str(run), "--port", "0", "--json", "--sae", str(tmp_path / "sae")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = json.loads(server.stdout.readline())["address"]
+
+        def answer(path: str, **members: Any) -> Any:
+            data = json.dumps(members).encode() if members else None
+            with urllib.request.urlopen(urllib.request.Request(address + path, data)) as response:
+                return json.load(response)
+
+        try:
+            assert answer("/v1/models")["data"][0]["features"] == ["feature.1"]
+            features = model.run_with_cache(TEXT, ["feature.1"])[1]["feature.1"]
+            change = f"scale feature.1.{int(features[0].max(axis=0).argmax())} 9"
+            changed = answer("/api/predict", text=TEXT, intervene=change)
+            text = answer("/v1/completions", prompt=TEXT, max_tokens=5, temperature=0, intervene=change)
+            clean, corrupt = task_ids(model)
+            members: dict[str, Any] = {"answer": "o", "wrong": "e", "point": "feature", "by": "position"}
+            patched = answer("/api/patch", clean=clean, corrupt=corrupt, **members)
+            assert answer("/api/attribute", text=TEXT, intervene=change)["logit"] is not None
+        finally:
+            server.terminate()
+    loss = model.loss(TEXT)
+    assert changed["before"]["loss"] == pytest.approx(float(loss), abs=1e-4)
+    with model.intervene(change):
+        assert changed["after"]["loss"] == pytest.approx(float(model.loss(TEXT)), abs=1e-4)
+        assert abs(changed["after"]["loss"] - changed["before"]["loss"]) > 1e-4
+        assert text["choices"][0]["text"] == model.generate(TEXT, max_new_tokens=5, temperature=0).text
+    own = model.patch(clean, corrupt, "o", "e", point="feature", by="position")
+    recovered = [cell["recovered"] for cell in patched["cells"]]
+    assert recovered == pytest.approx(own["recovered"].ravel().tolist(), abs=1e-4)
+
+
+def test_hooks_do_not_see_the_pass_that_checks_an_autoencoder(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    model = hl.load(run)
+    seen: list[Any] = []
+    with model.hooks({"resid_post.0": lambda value, point: seen.append(value)}):
+        model.add_sae(write_sae(tmp_path / "sae", "standard", "blocks.1.hook_resid_pre", 4))
+        with pytest.raises(ValueError, match="hook_name: expected 32 numbers"):
+            model.add_sae(write_sae(tmp_path / "wide", "standard", "blocks.0.mlp.hook_post", 4))
+        assert not seen
+        model(TEXT)
+    assert seen

@@ -7,8 +7,6 @@
 #include "headlight/interpret/features/sparse_autoencoder.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/interpret/scores/head_score_file.h"
-#include "headlight/nn/batch.h"
-#include "interpret/point_values.h"
 
 namespace headlight::cli {
 
@@ -19,54 +17,38 @@ void add_intervene_options(Options& options) {
     options.value("scores",
                   "File heads.json from headlight heads, for classes of heads in --intervene");
   }
-  options.value("sae",
-                "Folders of sparse autoencoders or transcoders of SAELens, separated by commas: "
-                "their features are the points feature.LAYER.NUMBER");
+  add_sae_option(options);
   options.paths({"scores"});
 }
 
-namespace {
-
-// Throws Error unless the model computes the points of a map, with as many numbers.
-void require_points(const FeatureMap& map, const Gpt& model) {
-  const auto is_spot = [&](Point point, Index layer) {
-    const PointInLayer spot{point, layer};
-    return spot == map.input() || spot == map.output();
-  };
-  const PointValues values =
-      values_of(model, make_batch({std::vector<std::int32_t>{0}}), is_spot, true);
-  const auto value_at = [&](const char* about, const PointInLayer& spot) {
-    const auto found = values.find(spot);
-    require_value(found != values.end(), about, "this model does not compute ",
-                  point_name(spot.first, spot.second));
-    return found->second;
-  };
-  const Tensor input = value_at("hook_name", map.input());
-  const Tensor output = value_at("hook_name_out", map.output());
-  const Shape written = map.written(map.features(input), input).shape();
-  require_value(written == output.shape(), "hook_name_out", "expected rows of shape ",
-                output.shape(), ", got ", written);
+void add_sae_option(Options& options) {
+  options.value("sae",
+                "Folders of sparse autoencoders or transcoders of SAELens, separated by commas: "
+                "their features are the points feature.LAYER.NUMBER");
 }
 
-// Attaches the autoencoders of --sae.
-void attach_features(const Options& options, Gpt& model) {
+void attach_features(const Options& options, const std::vector<Gpt*>& models) {
   const std::vector<std::string> folders = split_at_commas(options.text("sae"));
-  require(!folders.empty(), "--sae: expected a folder, got none");
-  std::vector<std::shared_ptr<const SparseAutoencoder>> autoencoders;
+  require(!folders.empty() || !options.given("sae"), "--sae: expected a folder, got none");
+  std::map<Gpt*, std::vector<std::shared_ptr<const SparseAutoencoder>>> attached;
   for (const std::string& folder : folders) {
     const auto autoencoder = in_place(
         "--sae: ", [&] { return std::make_shared<const SparseAutoencoder>(load_sae(folder)); });
-    in_place("--sae: " + shown(folder) + ": ", [&] {
-      for (const auto& [layer, map] : feature_maps({autoencoder})) {
-        require_points(*map, model);
+    std::vector<Error> faults;
+    for (Gpt* model : models) {
+      try {
+        auto all = attached[model];
+        all.push_back(autoencoder);
+        model->attach_features(feature_maps(all, *model));
+        attached[model] = std::move(all);
+      } catch (const Error& error) {
+        faults.push_back(error);
       }
-    });
-    autoencoders.push_back(autoencoder);
+    }
+    require(faults.size() < models.size(), "--sae: ", shown(folder), ": ",
+            faults.empty() ? "" : faults.front().what());
   }
-  in_place("--sae: ", [&] { model.attach_features(feature_maps(autoencoders)); });
 }
-
-}  // namespace
 
 std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model) {
   if (!options.given("scores")) {
@@ -81,9 +63,7 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, const Language
 }
 
 void intervene(const Options& options, const LoadedModel& loaded, bool uses_scores) {
-  if (options.given("sae")) {
-    attach_features(options, *loaded.model);
-  }
+  attach_features(options, {loaded.model.get()});
   if (!options.given("intervene")) {
     if (!uses_scores) {
       refuse_options(options, {"scores"}, "needs --intervene");

@@ -8,7 +8,14 @@
 
 namespace headlight::cli {
 
-// Adds --intervene, and --scores unless the command has it.
+// Adds --sae.
+void add_sae_option(Options& options);
+
+// Attaches the autoencoders of --sae to the models that they fit. Throws Error for a folder without
+// one that fits a model.
+void attach_features(const Options& options, const std::vector<Gpt*>& models);
+
+// Adds --intervene, --sae, and --scores unless the command has it.
 void add_intervene_options(Options& options);
 
 // Head scores in the file of --scores; empty without the option.

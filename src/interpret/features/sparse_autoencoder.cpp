@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "headlight/base/error.h"
+#include "headlight/nn/batch.h"
 #include "headlight/ops/activation.h"
 #include "headlight/ops/compare.h"
 #include "headlight/ops/elementwise.h"
@@ -14,6 +15,7 @@
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
 #include "headlight/tensor/named_tensors.h"
+#include "interpret/point_values.h"
 
 namespace headlight {
 namespace {
@@ -271,6 +273,25 @@ class SaeFeatures final : public FeatureMap {
         config.hook_name_out);
   }
 
+  // Throws Error unless the model computes the points, with as many numbers.
+  void require_points(const LanguageModel& model) const {
+    const PointValues values = values_of(
+        model, make_batch({{0}}),
+        [&](Point point, Index layer) {
+          return PointInLayer{point, layer} == input_ || PointInLayer{point, layer} == output_;
+        },
+        true);
+    const auto check = [&](const char* about, const PointInLayer& spot, Index width) {
+      const auto found = values.find(spot);
+      const std::string name = point_name(spot.first, spot.second);
+      require_value(found != values.end(), about, "this model does not compute ", name);
+      require_value(found->second.numel() == width, about, "expected ", width, " numbers at ", name,
+                    ", as the autoencoder has, got ", found->second.numel());
+    };
+    check("hook_name", input_, sae_->width());
+    check("hook_name_out", output_, sae_->weights().decoder.size(1));
+  }
+
   PointInLayer input() const override { return input_; }
   PointInLayer output() const override { return output_; }
   Tensor features(const Tensor& values) const override {
@@ -299,11 +320,12 @@ class SaeFeatures final : public FeatureMap {
 
 }  // namespace
 
-FeatureMaps feature_maps(
-    const std::vector<std::shared_ptr<const SparseAutoencoder>>& autoencoders) {
+FeatureMaps feature_maps(const std::vector<std::shared_ptr<const SparseAutoencoder>>& autoencoders,
+                         const LanguageModel& model) {
   FeatureMaps maps;
   for (const auto& sae : autoencoders) {
     auto map = std::make_shared<const SaeFeatures>(sae);
+    map->require_points(model);
     const Index layer = map->input().second;
     require_value(maps.emplace(layer, std::move(map)).second, "hook_name",
                   "expected one autoencoder in layer ", layer, ", got two");

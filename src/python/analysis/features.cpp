@@ -158,7 +158,8 @@ void add_feature_point(nb::class_<Model>& model) {
           "hooks, intervene(), grad() and patch() see and change it like any other; the part of "
           "the values that the features do not explain stays. [B, T, F].\n\n"
           "Raises\n------\n"
-          "ValueError : for points that the model does not compute, and a second one in a layer.")
+          "ValueError : for points that the model does not compute or of another width, and two "
+          "in a layer.")
       .def(
           "reset_saes",
           [](Model& self) {

@@ -90,14 +90,16 @@ void Model::remove_hook(const ForwardHook* hook) {
 }
 
 void Model::add_features(std::shared_ptr<const SparseAutoencoder> autoencoder) {
-  const SaeConfig& config = autoencoder->config();
-  require_points({parse_point("hook_name", config.hook_name)}, "hook_name");
-  if (autoencoder->is_transcoder()) {
-    require_points({parse_point("hook_name_out", config.hook_name_out)}, "hook_name_out");
-  }
   auto all = autoencoders_;
   all.push_back(std::move(autoencoder));
-  gpt().attach_features(feature_maps(all));
+  gpt().attach(nullptr);  // hooks of users must not see the pass that checks the points
+  try {
+    gpt().attach_features(feature_maps(all, gpt()));
+  } catch (const Error&) {
+    attach_hooks();
+    throw;
+  }
+  attach_hooks();
   autoencoders_ = std::move(all);
   points_.clear();
 }

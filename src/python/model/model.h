@@ -66,8 +66,7 @@ class Model {
   }
 
   // Adds an autoencoder, whose features become the point `feature` of its layer, or removes all.
-  // add_features() throws Error about "hook_name" and "hook_name_out" for points that the model
-  // does not compute. Call both while in use.
+  // add_features() throws Error as feature_maps() does. Call both while in use.
   void add_features(std::shared_ptr<const SparseAutoencoder> autoencoder);
   void remove_features();
 

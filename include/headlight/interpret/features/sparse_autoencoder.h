@@ -13,6 +13,8 @@
 // Sparse autoencoders (SAEs) in SAELens's form (https://github.com/jbloomAus/SAELens).
 namespace headlight {
 
+class LanguageModel;
+
 // Transcoders map the values of one point to those of another.
 enum class SaeArchitecture {
   standard,
@@ -132,9 +134,10 @@ class SparseAutoencoder {
 };
 
 // Returns the maps of autoencoders and transcoders for Gpt::attach_features(). Throws Error about
-// "hook_name" and "hook_name_out" for points that no model has, a transcoder that writes before it
-// reads, and two in one layer.
-FeatureMaps feature_maps(const std::vector<std::shared_ptr<const SparseAutoencoder>>& autoencoders);
+// "hook_name" and "hook_name_out" for points that the model does not compute or that have another
+// width, a transcoder that writes before it reads, and two in one layer. Runs a pass of one token.
+FeatureMaps feature_maps(const std::vector<std::shared_ptr<const SparseAutoencoder>>& autoencoders,
+                         const LanguageModel& model);
 
 // Reads a folder with cfg.json and sae_weights.safetensors. Throws Error, one line with the path,
 // for missing files, other architectures and weights that do not fit.
