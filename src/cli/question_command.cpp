@@ -89,14 +89,6 @@ void add_option(const Parameter& parameter, Options& options) {
   }
 }
 
-// Returns whether the model reads anything; else only its weights answer.
-bool runs_texts(const Question& question) {
-  return std::ranges::any_of(question.parameters, [](const Parameter& parameter) {
-    return parameter.kind == ValueKind::prompt || parameter.kind == ValueKind::records ||
-           parameter.kind == ValueKind::data;
-  });
-}
-
 Options options_of(const Question& question) {
   Options options({.name = std::string(question.name),
                    .summary = std::string(question.summary),
@@ -116,8 +108,10 @@ Options options_of(const Question& question) {
     add_window_option(options);
     add_intervene_options(options);
   }
-  if (!always_writes(question)) {
+  if (question.has_ranked_rows) {
     options.value("limit", "Show the strongest N rows; 0: all", "20");
+  }
+  if (!always_writes(question)) {
     add_result_options(options);
   }
   if (!question.chart.empty()) {

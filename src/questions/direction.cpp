@@ -72,26 +72,38 @@ NamedDirection at_point(Point point, TextDirection found) {
           std::move(found), PointRange{point, {layer, layer}, {}}};
 }
 
-std::vector<NamedDirection> directions_of_pairs(const Asker& asker, const Arguments& arguments) {
-  const PointRange point = parse_point("point", arguments.text("point"));
+// Tokens times passes that cost as much as the directions of pairs after their passes. A pass takes
+// about 12 C products of rows in each layer.
+Index cost_of_pairs(const PointRange& point, DirectionMethod method, Index pairs,
+                    const GptConfig& config) {
+  const Index last = std::min(point.layers.last.value_or(config.n_layer), config.n_layer - 1);
+  const Index layers = is_in_layer(point.point) ? last + 1 - point.layers.first : 1;
+  return layers *
+         (1 + pairs * most_products(method, pairs) / (12 * config.n_layer * config.n_embd));
+}
+
+std::vector<NamedDirection> directions_of_pairs(const Asker& asker, const Arguments& arguments,
+                                                Index tokens) {
+  PointRange point = parse_point("point", arguments.text("point"));
+  point.layers = arguments.given("layers") ? arguments.range("layers") : point.layers;
   require_value(!point.items, "point", "expected a whole point, such as z or z.3, got ",
                 arguments.text("point"));
   const Json& records = arguments.value("pairs");
   std::vector<DirectionPair> pairs;
-  Index tokens = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     pairs.push_back(read_text_pair(asker, records[i], i));
     tokens += std::ssize(pairs.back().first) + std::ssize(pairs.back().second);
   }
-  asker.begin(tokens);
+  const auto method = arguments.chosen<DirectionMethod>("method");
+  asker.begin(tokens + cost_of_pairs(point, method, std::ssize(pairs), asker.model.config()));
   std::vector<NamedDirection> all;
-  for (TextDirection& found : text_directions(
-           asker.model, pairs,
-           {.point = point.point,
-           .layers = arguments.given("layers") ? arguments.range("layers") : point.layers,
-           .method = arguments.chosen<DirectionMethod>("method"),
-           .tokens = arguments.chosen<DirectionTokens>("tokens_of"),
-           .progress = asker.part(0, 0.9)})) {
+  for (TextDirection& found :
+       text_directions(asker.model, pairs,
+                       {.point = point.point,
+                       .layers = point.layers,
+                       .method = method,
+                       .tokens = arguments.chosen<DirectionTokens>("tokens_of"),
+                       .progress = asker.part(0, 0.9)})) {
     all.push_back(at_point(point.point, std::move(found)));
   }
   return all;
@@ -105,7 +117,7 @@ double length_of(const Tensor& vector) {
   return std::sqrt(square);
 }
 
-NamedDirection saved_direction(const Asker& asker, const Arguments& arguments) {
+NamedDirection saved_direction(const Asker& asker, const Arguments& arguments, Index tokens) {
   const std::string text = arguments.text("vector");
   const std::size_t colon = text.rfind(':');
   require_value(colon != text.npos && colon > 0 && colon + 1 < text.size(), "vector",
@@ -114,7 +126,7 @@ NamedDirection saved_direction(const Asker& asker, const Arguments& arguments) {
   const Tensor vector = convert(
       read_vector({.file = text.substr(0, colon), .array = array}, "vector"), DType::float64);
   require_value(length_of(vector) > 0, "vector", text, " is 0");
-  asker.begin(0);
+  asker.begin(tokens + 1);
   NamedDirection result{array, {.vector = vector}, {}};
   try {
     result.point = parse_point("vector", array);
@@ -127,11 +139,11 @@ NamedDirection saved_direction(const Asker& asker, const Arguments& arguments) {
   return result;
 }
 
-NamedDirection direction_of_tokens(const Asker& asker, const Arguments& arguments) {
+NamedDirection direction_of_tokens(const Asker& asker, const Arguments& arguments, Index tokens) {
   const std::optional<std::int32_t> answer = read_token(asker, arguments, "answer");
   const std::optional<std::int32_t> wrong = read_token(asker, arguments, "wrong");
   require_value(answer != wrong, "wrong", "expected a token other than the answer");
-  asker.begin(0);
+  asker.begin(tokens + 1);
   const NoGrad no_grad;
   const auto row = [&](std::int32_t id) {
     return convert(asker.model.head_rows(Tensor::from({id}, {1})), DType::float64);
@@ -144,10 +156,12 @@ NamedDirection direction_of_tokens(const Asker& asker, const Arguments& argument
   return at_point(Point::resid_post, {.layer = last, .vector = reshape(stream, {stream.numel()})});
 }
 
-std::vector<NamedDirection> read_directions(const Asker& asker, const Arguments& arguments) {
-  return arguments.given("pairs")    ? directions_of_pairs(asker, arguments)
-         : arguments.given("vector") ? std::vector{saved_direction(asker, arguments)}
-                                     : std::vector{direction_of_tokens(asker, arguments)};
+// Reads the directions. `tokens`: of a text that is projected on them.
+std::vector<NamedDirection> read_directions(const Asker& asker, const Arguments& arguments,
+                                            Index tokens) {
+  return arguments.given("pairs")    ? directions_of_pairs(asker, arguments, tokens)
+         : arguments.given("vector") ? std::vector{saved_direction(asker, arguments, tokens)}
+                                     : std::vector{direction_of_tokens(asker, arguments, tokens)};
 }
 
 // Adds the tokens that the directions raise and lower, if all are in the residual stream.
@@ -284,7 +298,7 @@ QuestionResult direction(const Asker& asker, const Arguments& arguments) {
   if (arguments.given("text")) {
     text = read_prompt(asker, arguments.value("text"), "text");
   }
-  const std::vector<NamedDirection> all = read_directions(asker, arguments);
+  const std::vector<NamedDirection> all = read_directions(asker, arguments, std::ssize(text));
   QuestionResult result{
       .title = "Directions",
       .facts = {{"pairs",
@@ -336,7 +350,8 @@ std::vector<Parameter> direction_parameters() {
       {{.name = "vector",
         .help = "A saved direction, FILE.npz:ARRAY",
         .kind = ValueKind::path,
-        .excludes = {"pairs", "answer"}},
+        .excludes = {"pairs", "answer"},
+        .is_direction = true},
        point,
        layers,
        method,
@@ -376,6 +391,7 @@ const Question& direction_question() {
                   {"held_out, explained", "of pairs: shares, see above"},
                   {"raises, lowers",
                    "[{id, token, product}], of directions in the residual stream"}},
+      .has_ranked_rows = false,
       .positional = {"pairs"},
       .check = check_direction,
       .answer = direction};

@@ -167,6 +167,7 @@ const Question& lens_question() {
                    "probability}]}], one for each position"},
                   {"loss, accuracy, entropy, kl", "of data: means"}},
       .reads_masked_models = true,
+      .has_ranked_rows = false,
       .urgency = Urgency::live,
       .positional = {"text"},
       .answer = lens};

@@ -53,6 +53,7 @@ struct Parameter {
   std::string_view unless = {};   // that other one; "": none
   bool is_basic = false;          // in the short help of a command with many options
   std::string_view example = {};  // of a record
+  bool is_direction = false;  // of a path: FILE:ARRAY, which requests may name if a server has it
   std::vector<std::string_view> former = {};  // names of before, which messages explain
 };
 

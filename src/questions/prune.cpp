@@ -277,6 +277,7 @@ const Question& prune_question() {
       .rows = "curve",
       .columns = {{"kept, loss", "number of heads and their loss"},
                   {"removed", "the head removed in this step"}},
+      .has_ranked_rows = false,
       .makes_model = true,
       .positional = {"heads"},
       .check = check_prune,

@@ -44,4 +44,11 @@ bool always_writes(const Question& question) {
   });
 }
 
+bool runs_texts(const Question& question) {
+  return std::ranges::any_of(question.parameters, [](const Parameter& parameter) {
+    return parameter.kind == ValueKind::prompt || parameter.kind == ValueKind::records ||
+           parameter.kind == ValueKind::data;
+  });
+}
+
 }  // namespace headlight

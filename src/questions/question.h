@@ -82,6 +82,7 @@ struct Question {
   // Former options of the command, and the present ones.
   std::vector<std::pair<std::string_view, std::string_view>> former = {};
   bool reads_masked_models = false;  // bidirectional models
+  bool has_ranked_rows = true;       // in some answers: the command has --limit
   // The answer is a model: it is read as it is stored, and Python's method returns the new one.
   bool makes_model = false;
   Urgency urgency = Urgency::background;  // of a request to a server
@@ -95,6 +96,9 @@ struct Question {
 // Returns whether the answer is in files, of a parameter of kind `output` that is required: then
 // requests do not have the question, and the command has no options for other files.
 bool always_writes(const Question& question);
+
+// Returns whether the model reads anything; else only its weights answer.
+bool runs_texts(const Question& question);
 
 // All questions, in the order of the help.
 const std::vector<const Question*>& questions();

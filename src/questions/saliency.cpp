@@ -250,6 +250,7 @@ const Question& saliency_question() {
       .rows = "tokens",
       .columns = {{"text, position, id, token", "the token; text counts the pairs from 0"},
                   {"attribution", "to the token, in units of the metric"}},
+      .has_ranked_rows = false,
       .urgency = Urgency::live,
       .positional = {"text", "answer", "wrong"},
       .check = check_saliency,

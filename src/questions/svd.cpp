@@ -172,6 +172,7 @@ const Question& svd_question() {
                   {"value, share", "singular value, and its share of all squared values"},
                   {"reads, writes", "of ov: [{id, token, product}]"},
                   {"queries, keys", "of qk: [{id, token, product}]"}},
+      .has_ranked_rows = false,
       .positional = {"heads"},
       .answer = svd};
   return question;

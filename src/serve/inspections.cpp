@@ -93,6 +93,10 @@ class InspectionRequest {
     const std::string text = limited(fields_.text(name, ""), name);
     return only_token(texts_.encode(text, name), text, tokenizer(), name);
   }
+  // Returns whether a value is the name of a direction of the server.
+  bool may_add(const Json& value) const {
+    return value.is_string() && texts_.may_add(value.text());
+  }
   ModelChanges changes(const std::string& name = "intervene") {
     return read_model_changes(texts_, name);
   }
@@ -290,6 +294,24 @@ std::vector<Parameter> request_parameters(const Question& question) {
   return parameters;
 }
 
+// Throws Error about a member that names a file, unless it is a direction of the server, and about
+// members for texts that a question without texts does not have.
+void refuse_members(const Question& question, const std::vector<Parameter>& parameters,
+                    InspectionRequest& request) {
+  for (const Parameter& parameter : parameters) {
+    const std::string name(parameter.name);
+    const Json* value = is_file(parameter) ? request.fields().find(name) : nullptr;
+    require_value(
+        value == nullptr || (parameter.is_direction && request.may_add(*value)), name,
+        parameter.is_direction ? "expected a direction of the server (serve --directions): " : "",
+        "requests cannot name files");
+  }
+  for (const char* name : {"intervene", "classes", "special_tokens"}) {
+    require_value(runs_texts(question) || request.fields().find(name) == nullptr, name,
+                  "has no effect: ", question.name, " reads no text");
+  }
+}
+
 // Answers a question of the table with the members of these parameters' names.
 std::string answer_question(const Question& question, const std::vector<Parameter>& parameters,
                             InspectionRequest& request) {
@@ -299,11 +321,10 @@ std::string answer_question(const Question& question, const std::vector<Paramete
       given.add(std::string(name), *value);
     }
   };
+  refuse_members(question, parameters, request);
   for (const Parameter& parameter : parameters) {
-    if (!is_file(parameter)) {
-      add(parameter.name);
-      std::ranges::for_each(parameter.former, add);
-    }
+    add(parameter.name);
+    std::ranges::for_each(parameter.former, add);
   }
   const Arguments arguments(parameters, std::move(given));
   question.check(arguments);

@@ -17,6 +17,10 @@
 namespace headlight {
 namespace {
 
+// Most steps of a power iteration, for all pairs and without one of them.
+constexpr int kMostSteps = 1'000;
+constexpr int kMostHeldOutSteps = 100;
+
 // Value [1, F] in float64 of a text at each wanted layer: of its last row, or the mean of all after
 // the first.
 std::map<Index, Tensor> values_of_text(const LanguageModel& model,
@@ -87,11 +91,11 @@ class PairDirections {
         method_(method),
         pause_(std::move(pause)),
         total_(sum(differences_, {.axes = {0}, .keepdim = true})),
-        direction_(
-            method == DirectionMethod::mean_difference
-                ? unit_rows(total_)
-                : pointing(principal_components(differences_, start(), {}, {1e-12, 1'000}, pause_),
-                           total_)) {}
+        direction_(method == DirectionMethod::mean_difference
+                       ? unit_rows(total_)
+                       : pointing(principal_components(differences_, start(), {},
+                                                       {1e-12, kMostSteps}, pause_),
+                                  total_)) {}
 
   TextDirection direction(Index layer) const {
     const Tensor along = matmul(differences_, transpose(direction_, 0, 1));  // [P, 1]
@@ -142,8 +146,9 @@ class PairDirections {
       if (method_ == DirectionMethod::principal_component) {
         const Tensor near =
             direction_ + unit_rows(start()) * 1e-3 + Tensor::zeros(rows.shape(), DType::float64);
-        of_others = pointing(principal_components(differences_, near, rows, {1e-7, 100}, pause_),
-                             of_others);
+        of_others = pointing(
+            principal_components(differences_, near, rows, {1e-7, kMostHeldOutSteps}, pause_),
+            of_others);
       }
       for (const double product : row_products(of_others, rows).to_vector()) {
         right += product > 0 ? 1 : 0;
@@ -194,6 +199,11 @@ std::vector<TextDirection> text_directions(const LanguageModel& model,
                 "expected texts with and without a property: the mean difference of their ",
                 name_of(options.point), " is 0");
   return directions;
+}
+
+Index most_products(DirectionMethod method, Index pairs) {
+  return method == DirectionMethod::mean_difference ? 2
+                                                    : 2 * (kMostSteps + kMostHeldOutSteps * pairs);
 }
 
 }  // namespace headlight

@@ -59,4 +59,7 @@ std::vector<TextDirection> text_directions(const LanguageModel& model,
                                            const std::vector<DirectionPair>& pairs,
                                            const DirectionOptions& options = {});
 
+// Returns at most how many products of two rows [F] each pair of `pairs` costs in each layer.
+Index most_products(DirectionMethod method, Index pairs);
+
 }  // namespace headlight
