@@ -1,5 +1,7 @@
 #include "formats/jinja/text_case.h"
 
+#include <unordered_map>
+
 #include "tokenizers/unicode/bert_characters.h"
 
 namespace headlight::jinja {
@@ -7,21 +9,20 @@ namespace {
 
 enum class Letter : std::uint8_t { upper, lower, title };
 
-// Returns the other case of a letter in runs of CaseTable; the letter itself if it has none.
-char32_t other_case(std::span<const std::uint32_t> runs, char32_t letter) {
-  std::size_t low = 0;
-  std::size_t high = runs.size() / 4;
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    runs[middle * 4] <= letter ? low = middle + 1 : high = middle;
-  }
-  if (low == 0) {
-    return letter;
-  }
-  const std::span<const std::uint32_t> run = runs.subspan((low - 1) * 4, 4);
-  const std::uint32_t distance = letter - run[0];
-  const bool is_inside = distance % run[2] == 0 && distance / run[2] < run[1];
-  return is_inside ? letter + run[3] : letter;
+// Letters that are younger than Python's Unicode have no case.
+char32_t lower_letter(char32_t letter) {
+  return is_among(case_table().newer, letter) ? letter : lower_case(letter);
+}
+
+// Returns the first letter whose lower case is this one; the letter itself if there is none.
+char32_t raised_letter(char32_t lower) {
+  static const std::unordered_map<char32_t, char32_t> kRaised = [] {
+    std::unordered_map<char32_t, char32_t> raised;
+    for_each_upper([&](char32_t upper) { raised.emplace(lower_letter(upper), upper); });
+    return raised;
+  }();
+  const auto found = kRaised.find(lower);
+  return found == kRaised.end() ? lower : found->second;
 }
 
 // Returns the letters that one becomes; none if it is not in the table.
@@ -34,38 +35,51 @@ std::span<const std::uint32_t> several(std::span<const std::uint32_t> table, cha
   return {};
 }
 
-void append_changed(char32_t letter, Letter wanted, std::string& out) {
+// Returns the letters of upper or title case; none if it is raised_letter().
+std::span<const std::uint32_t> raised_letters(char32_t letter, Letter wanted) {
   const CaseTable& table = case_table();
-  std::span<const std::uint32_t> letters;
-  if (wanted != Letter::lower && letter >= 0x80) {
-    letters = wanted == Letter::title ? several(table.title, letter) : letters;
-    letters = letters.empty() ? several(table.long_upper, letter) : letters;
+  if (wanted == Letter::title) {
+    const std::span<const std::uint32_t> letters = several(table.title, letter);
+    if (!letters.empty() || raised_letter(letter) != letter) {
+      return letters;
+    }
   }
+  return several(table.upper, letter);
+}
+
+void append_changed(char32_t letter, Letter wanted, std::string& out) {
+  if (wanted == Letter::lower) {
+    append_utf8(lower_letter(letter), out);
+    return;
+  }
+  if (wanted == Letter::title && is_among(case_table().own_title, letter)) {
+    append_utf8(letter, out);
+    return;
+  }
+  const std::span<const std::uint32_t> letters = raised_letters(letter, wanted);
   if (letters.empty()) {
-    append_utf8(other_case(wanted == Letter::lower ? table.lower : table.upper, letter), out);
+    append_utf8(raised_letter(letter), out);
   }
   for (const std::uint32_t one : letters) {
     append_utf8(one, out);
   }
 }
 
+bool has_upper(char32_t c) {
+  return raised_letter(c) != c || !several(case_table().upper, c).empty();
+}
+
 bool is_lower(char32_t c) {
-  const CaseTable& table = case_table();
-  const bool has_upper = other_case(table.upper, c) != c || !several(table.long_upper, c).empty();
-  return (has_upper && other_case(table.lower, c) == c) || is_among(table.only_lower, c);
+  return (has_upper(c) && lower_letter(c) == c) || is_among(case_table().only_lower, c);
 }
 
 // True for letters of upper and title case.
 bool is_raised(char32_t c) {
   constexpr char32_t kDottedI = 0x130;  // becomes two characters in lower case
-  return c == kDottedI || other_case(case_table().lower, c) != c ||
-         is_among(case_table().only_upper, c);
+  return c == kDottedI || lower_letter(c) != c || is_among(case_table().only_upper, c);
 }
 
-bool is_upper(char32_t c) {
-  const CaseTable& table = case_table();
-  return is_raised(c) && other_case(table.upper, c) == c && several(table.long_upper, c).empty();
-}
+bool is_upper(char32_t c) { return is_raised(c) && !has_upper(c); }
 
 bool is_cased(char32_t c) { return is_lower(c) || is_raised(c); }
 

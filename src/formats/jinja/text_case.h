@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,16 +12,17 @@
 // Functions on texts that methods, filters and tests share. Letter cases are as in Python.
 namespace headlight::jinja {
 
-// Generated tables, see case_table.cpp.
+// Where letter cases do not follow from bert_characters().lower. Generated, see case_table.cpp.
 struct CaseTable {
-  // First letter of each run, the count, the step, and the distance to the other case.
+  // First letter and count of each run of letters without a case in Python.
+  std::span<const std::uint32_t> newer;
+  // Each letter whose upper or title case is not the one letter of which it is the lower case; the
+  // count of letters that it becomes, and these.
   std::span<const std::uint32_t> upper;
-  std::span<const std::uint32_t> lower;
-  // Each letter that becomes several, their count, and these. `title`: also letters whose title
-  // case is not their upper case.
-  std::span<const std::uint32_t> long_upper;
   std::span<const std::uint32_t> title;
-  // First letter and count of each run without another case.
+  // Runs of letters that are their own title case, but not their upper case.
+  std::span<const std::uint32_t> own_title;
+  // Runs of letters without another case.
   std::span<const std::uint32_t> only_lower;
   std::span<const std::uint32_t> only_upper;
 };

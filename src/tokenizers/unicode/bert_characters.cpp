@@ -1,7 +1,5 @@
 #include "tokenizers/unicode/bert_characters.h"
 
-#include <algorithm>
-
 #include "headlight/base/utf8.h"
 #include "tokenizers/unicode/nfc.h"
 
@@ -18,17 +16,6 @@ std::size_t run_before(std::span<const std::uint32_t> runs, std::size_t width, c
     (runs[middle * width] <= c ? low : high) = runs[middle * width] <= c ? middle + 1 : middle;
   }
   return low == 0 ? runs.size() : (low - 1) * width;
-}
-
-char32_t lower_case(char32_t c) {
-  const std::span<const std::uint32_t> runs = bert_characters().lower;
-  const std::size_t run = run_before(runs, 4, c);
-  if (run == runs.size()) {
-    return c;
-  }
-  const std::uint32_t distance = c - runs[run];
-  const bool is_upper = distance % runs[run + 2] == 0 && distance / runs[run + 2] < runs[run + 1];
-  return is_upper ? c + runs[run + 3] : c;
 }
 
 // Replaces each valid character by append(character, result).
@@ -76,6 +63,17 @@ void append_lower(char32_t c, std::string& out) {
 bool is_among(std::span<const std::uint32_t> runs, char32_t code_point) {
   const std::size_t run = run_before(runs, 2, code_point);
   return run < runs.size() && code_point - runs[run] < runs[run + 1];
+}
+
+char32_t lower_case(char32_t c) {
+  const std::span<const std::uint32_t> runs = bert_characters().lower;
+  const std::size_t run = run_before(runs, 4, c);
+  if (run == runs.size()) {
+    return c;
+  }
+  const std::uint32_t distance = c - runs[run];
+  const bool is_upper = distance % runs[run + 2] == 0 && distance / runs[run + 2] < runs[run + 1];
+  return is_upper ? c + runs[run + 3] : c;
 }
 
 void bert_normalize(const BertNormalizerSteps& steps, MadeText& text) {

@@ -24,6 +24,20 @@ const BertCharacters& bert_characters();
 // Returns true if a code point is in one of the tables other than `lower`.
 bool is_among(std::span<const std::uint32_t> runs, char32_t code_point);
 
+// Returns the lower case of a letter in `lower`; other characters stay as they are.
+char32_t lower_case(char32_t c);
+
+// Calls visit(letter) for each letter in `lower`, in ascending order.
+template <class Visit>
+void for_each_upper(const Visit& visit) {
+  const std::span<const std::uint32_t> runs = bert_characters().lower;
+  for (std::size_t run = 0; run < runs.size(); run += 4) {
+    for (std::uint32_t i = 0; i < runs[run + 1]; ++i) {
+      visit(static_cast<char32_t>(runs[run] + i * runs[run + 2]));
+    }
+  }
+}
+
 // Steps of BertNormalizer, in this order. Invalid bytes stay as they are.
 struct BertNormalizerSteps {
   bool clean = true;       // removes control characters, replaces blanks
