@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "cli/terminal/options.h"
 #include "headlight/datasets/dataset.h"
 #include "headlight/formats/model_directory.h"

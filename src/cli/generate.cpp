@@ -1,7 +1,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <iostream>
 #include <utility>
 
 #include "base/share.h"

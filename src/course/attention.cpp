@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "base/strings/split.h"
 #include "course/lab.h"

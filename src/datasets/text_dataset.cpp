@@ -1,7 +1,6 @@
 #include "headlight/datasets/text_dataset.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/all_errors.h"

@@ -1,7 +1,5 @@
 #include "headlight/interpret/attention_maps.h"
 
-#include <algorithm>
-
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/ops/elementwise.h"

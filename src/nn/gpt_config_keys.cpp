@@ -1,7 +1,6 @@
 #include "headlight/nn/gpt_config_keys.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <type_traits>
 

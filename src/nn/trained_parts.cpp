@@ -1,6 +1,5 @@
 #include "headlight/nn/trained_parts.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include <emscripten.h>
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,7 +7,6 @@
 #include <vector>
 
 #include "headlight/base/error.h"
-#include "headlight/kernels/machine/machine.h"
 #include "page/page_model.h"
 #include "page/page_training.h"
 #include "serve/api_error.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/strings/printable.h"
 #include "base/transformed.h"
 #include "formats/token_rows.h"
 #include "headlight/datasets/learned_tokens.h"

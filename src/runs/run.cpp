@@ -9,7 +9,6 @@
 #include "base/stopwatch.h"
 #include "base/strings/printable.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/formats/run_layout.h"
 #include "headlight/runs/config_source.h"
 #include "runs/logs/metrics_log.h"
 #include "runs/preference_reference.h"

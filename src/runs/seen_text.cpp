@@ -1,7 +1,6 @@
 #include "headlight/runs/seen_text.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/strings/printable.h"
 #include "headlight/base/error.h"

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "headlight/serve/server.h"

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "base/strings/read_number.h"
 #include "base/strings/split.h"

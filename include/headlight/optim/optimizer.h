@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "headlight/tensor/element_range.h"
 #include "headlight/tensor/named_tensors.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "headlight/datasets/dataset.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/ops/preference.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "cli/terminal/options.h"
 #include "headlight/tokenizers/tokenizer.h"
 

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "base/all_errors.h"
-#include "base/strings/printable.h"
 #include "cli/option_groups/prompt_tokens.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/progress.h"

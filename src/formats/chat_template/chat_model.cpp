@@ -9,7 +9,6 @@
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/ops/layout.h"
-#include "headlight/tensor/random.h"
 
 namespace headlight {
 namespace {

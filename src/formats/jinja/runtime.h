@@ -3,7 +3,6 @@
 #include <array>
 #include <ctime>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

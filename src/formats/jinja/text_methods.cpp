@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 
 #include "formats/jinja/print.h"
 #include "formats/jinja/runtime.h"

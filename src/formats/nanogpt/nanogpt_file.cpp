@@ -1,7 +1,5 @@
 #include "formats/nanogpt/nanogpt_file.h"
 
-#include <algorithm>
-
 #include "base/strings/printable.h"
 #include "formats/huggingface/config_reader.h"
 #include "headlight/base/error.h"

@@ -1,7 +1,6 @@
 #include "formats/sentencepiece/sentencepiece_tokenizer.h"
 
 #include <map>
-#include <utility>
 
 #include "formats/sentencepiece/sentencepiece_file.h"
 #include "formats/tokenizers/pipeline_steps.h"

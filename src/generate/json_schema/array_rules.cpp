@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "generate/json_schema/schema_children.h"
 #include "generate/json_schema/schema_keywords.h"

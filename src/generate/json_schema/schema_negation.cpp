@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/strings/printable.h"
 #include "generate/json_schema/schema_cases.h"

@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <span>
 
 #include "headlight/base/error.h"
 #include "headlight/tensor/random.h"

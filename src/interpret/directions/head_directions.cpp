@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"

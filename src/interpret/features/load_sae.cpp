@@ -1,4 +1,3 @@
-#include <optional>
 
 #include "base/json.h"
 #include "headlight/base/error.h"

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "base/json.h"
-#include "base/strings/printable.h"
 #include "datasets/fingerprint.h"
 #include "headlight/datasets/text_source.h"
 #include "headlight/interpret/head_set.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/transformed.h"
 #include "headlight/base/nearest_name.h"

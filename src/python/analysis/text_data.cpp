@@ -1,7 +1,5 @@
 #include "python/analysis/text_data.h"
 
-#include <optional>
-
 #include "headlight/datasets/dataset_parts.h"
 #include "headlight/datasets/text_dataset.h"
 #include "headlight/datasets/token_file.h"

@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/strings/read_number.h"
-#include "base/strings/split.h"
 #include "python/model/weights.h"
 
 namespace headlight::python {

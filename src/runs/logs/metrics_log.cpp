@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "base/json.h"
 #include "headlight/formats/run_layout.h"

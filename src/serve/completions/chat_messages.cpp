@@ -1,6 +1,5 @@
 #include "serve/completions/chat_messages.h"
 
-#include <optional>
 #include <utility>
 
 #include "formats/chat_template/tool_style.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 
 #include "base/strings/printable.h"
 #include "generate/grammar/program.h"

@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "headlight/base/error.h"
 #include "serve/completions/answer_form.h"

@@ -1,7 +1,6 @@
 #include "serve/completions/tools_request.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "headlight/base/error.h"
 

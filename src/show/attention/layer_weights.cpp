@@ -1,6 +1,5 @@
 #include "show/attention/layer_weights.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 

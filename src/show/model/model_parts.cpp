@@ -1,7 +1,6 @@
 #include "show/model/model_parts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "headlight/nn/architecture.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include "base/strings/display_text.h"
 #include "base/transformed.h"
 #include "headlight/base/terminal_width.h"
 #include "headlight/show/plot/line_plot.h"

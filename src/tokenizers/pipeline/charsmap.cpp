@@ -1,7 +1,5 @@
 #include "tokenizers/pipeline/charsmap.h"
 
-#include <algorithm>
-
 #include "headlight/base/error.h"
 
 namespace headlight {

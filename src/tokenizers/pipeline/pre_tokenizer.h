@@ -3,7 +3,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "headlight/base/choices.h"

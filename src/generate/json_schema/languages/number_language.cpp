@@ -1,10 +1,7 @@
 #include "generate/json_schema/languages/number_language.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
-#include "base/strings/printable.h"
 #include "generate/grammar/regular_expression.h"
 #include "generate/json_schema/schema_keywords.h"
 
