@@ -11,7 +11,6 @@
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
 #include "headlight/optim/adamw.h"
-#include "interpret/circuit/edge_cut.h"
 #include "interpret/circuit/stream_reader.h"
 #include "interpret/layer_maps.h"
 #include "interpret/values_by_point.h"

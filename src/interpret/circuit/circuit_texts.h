@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "interpret/circuit/edge_masks.h"
+#include "interpret/circuit/edge_cut.h"
 #include "interpret/effects/answer_contrast.h"
 #include "interpret/effects/forward_replay.h"
 

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
 #include "interpret/circuit/stream_reader.h"
 #include "kernels/loops.h"
 #include "kernels/threads/parallel.h"
 
 namespace headlight {
 
-EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph, std::span<const KeptEdges> sets,
-                 const SenderRows& other)
-    : model_(model), graph_(graph), sets_(sets), change_(model, graph, other, std::ssize(sets)) {}
-
-bool EdgeCut::wants(Point point, Index layer) const {
+bool ReaderStreams::wants(Point point, Index layer) const {
   switch (point) {
     case Point::resid_pre:
     case Point::resid_mid:
@@ -27,41 +25,39 @@ bool EdgeCut::wants(Point point, Index layer) const {
     case Point::k:
     case Point::v:
     case Point::ln2:
-      return cuts_any(point, layer);
+      return changes(point, layer);
     case Point::resid_post:
-      return layer + 1 == model_.config().n_layer;
+      return changes(Point::logits, layer);
     default:
       return false;
   }
 }
 
-Tensor EdgeCut::visit(const HookSite& site, const Tensor& value) {
+Tensor ReaderStreams::visit(const HookSite& site, const Tensor& value) {
   switch (site.point) {
     case Point::resid_pre:
       if (site.layer == 0) {
-        change_.write(0, value);
+        write(0, value);
       }
       [[fallthrough]];
     case Point::resid_mid:
       stream_ = to_contiguous(value);
       return value;
     case Point::result:
-      change_.write(graph_.head_sender(site.layer), head_rows(model_, site.layer, value));
+      write(graph_.head_sender(site.layer), head_rows(model_, site.layer, value));
       return value;
     case Point::ln1_scale:
-      change_.pass_norm(Branch::attention, site.layer, value);
-      summed_ = 0;
+      pass_norm(Branch::attention, site.layer, value);
       return value;
     case Point::ln2_scale:
-      change_.pass_norm(Branch::mlp, site.layer, value);
-      summed_ = 0;
+      pass_norm(Branch::mlp, site.layer, value);
       return value;
     case Point::mlp_out: {
-      const Tensor written = cuts_any(Point::mlp_out, site.layer)
+      const Tensor written = changes(Point::mlp_out, site.layer)
                                  ? read_port(model_, Point::mlp_out, site.layer,
                                              streams_of(Point::mlp_out, site.layer))
                                  : value;
-      change_.write(graph_.mlp_sender(site.layer), written);
+      write(graph_.mlp_sender(site.layer), written);
       return written;
     }
     case Point::resid_post:
@@ -72,9 +68,28 @@ Tensor EdgeCut::visit(const HookSite& site, const Tensor& value) {
   }
 }
 
+EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph, std::span<const KeptEdges> sets,
+                 const SenderRows& other)
+    : ReaderStreams(model, graph), sets_(sets), change_(model, graph, other, std::ssize(sets)) {}
+
+bool EdgeCut::changes(Point port, Index layer) const {
+  const CircuitGraph::Port receivers = graph().port(port, layer);
+  return std::ranges::any_of(sets_, [&](const KeptEdges& kept) {
+    const auto first = kept.begin() + receivers.first;
+    return std::any_of(first, first + receivers.count, [](const std::vector<bool>& senders) {
+      return std::ranges::find(senders, false) != senders.end();
+    });
+  });
+}
+
+void EdgeCut::pass_norm(Branch branch, Index layer, const Tensor& scale) {
+  change_.pass_norm(branch, layer, scale);
+  summed_ = 0;
+}
+
 void EdgeCut::sum_changes(Index senders) {
   if (summed_ == 0) {
-    sum_ = Tensor::zeros({stream_.numel()}, stream_.dtype());
+    sum_ = Tensor::zeros({stream().numel()}, stream().dtype());
   }
   dispatch_floating(sum_.dtype(), "sum_changes", [&](auto zero) {
     using T = decltype(zero);
@@ -94,14 +109,14 @@ void EdgeCut::sum_changes(Index senders) {
 // has fewer terms.
 Tensor EdgeCut::streams_of(Point port, Index layer) {
   constexpr Index kColumns = 2048;  // the changes of all senders fit into a core's cache
-  const CircuitGraph::Port readers = graph_.port(port, layer);
+  const CircuitGraph::Port readers = graph().port(port, layer);
   sum_changes(readers.senders);
-  const Index all = stream_.numel();
+  const Index all = stream().numel();
   const Index length = all / std::ssize(sets_);
   const Index blocks = (length + kColumns - 1) / kColumns;
   Tensor streams =
-      Tensor::empty({readers.count, stream_.size(0), stream_.size(1)}, stream_.dtype());
-  dispatch_floating(stream_.dtype(), "streams_of", [&](auto zero) {
+      Tensor::empty({readers.count, stream().size(0), stream().size(1)}, stream().dtype());
+  dispatch_floating(stream().dtype(), "streams_of", [&](auto zero) {
     using T = decltype(zero);
     const T* changes = change_.values().data<T>();
     // Columns `at` to `at + columns` of one reader.
@@ -110,7 +125,7 @@ Tensor EdgeCut::streams_of(Point port, Index layer) {
         kernels::loops<T>().add_scaled(factor, values + at, row, columns);
       };
       const bool few_kept = 2 * std::ranges::count(kept, true) < readers.senders;
-      std::copy_n(stream_.data<T>() + at, columns, row);
+      std::copy_n(stream().data<T>() + at, columns, row);
       if (few_kept) {
         add(T{-1}, sum_.data<T>());
       }
@@ -135,14 +150,19 @@ Tensor EdgeCut::streams_of(Point port, Index layer) {
   return streams;
 }
 
-bool EdgeCut::cuts_any(Point port, Index layer) const {
-  const CircuitGraph::Port receivers = graph_.port(port, layer);
-  return std::ranges::any_of(sets_, [&](const KeptEdges& kept) {
-    const auto first = kept.begin() + receivers.first;
-    return std::any_of(first, first + receivers.count, [](const std::vector<bool>& senders) {
-      return std::ranges::find(senders, false) != senders.end();
-    });
-  });
+Tensor MaskedEdges::streams_of(Point port, Index layer) {
+  const Tensor& mask = masks_.at({port, layer});
+  const Index rows = stream().size(0);
+  const Index width = stream().size(1);
+  const Tensor lost = matmul(1 - mask, slice(changes_, 0, 0, mask.size(1)));  // [R, N C]
+  return reshape(reshape(stream(), {1, rows * width}) - lost, {mask.size(0), rows, width});
+}
+
+void MaskedEdges::write(Index first, const Tensor& rows) {
+  const Index count = rows.numel() / other_.size(1);
+  const Tensor change =
+      reshape(rows, {count, other_.size(1)}) - slice(other_, 0, first, first + count);
+  changes_ = changes_.defined() ? concat({changes_, change}, 0) : change;
 }
 
 }  // namespace headlight
