@@ -1,5 +1,4 @@
 #include "kernels/eigenvalues.h"
-#include "kernels/hessenberg_qr.h"
 #include "support/test.h"
 
 using Values = std::vector<std::complex<double>>;
