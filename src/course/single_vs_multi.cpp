@@ -9,6 +9,7 @@
 #include "course/report/pictures.h"
 #include "course/training.h"
 #include "headlight/autograd/autograd.h"
+#include "headlight/interpret/effects/importance.h"
 #include "headlight/interpret/interventions/interventions.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/softmax.h"
@@ -76,18 +77,11 @@ Quality quality(const Gpt& model, const CopyTask& task, ForwardHook* hook) {
 
 // Pearson correlation; 0 if one of them is constant.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto size = static_cast<double>(a.size());
-  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / size;
-  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / size;
-  double aa = 0;
-  double bb = 0;
-  double ab = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    aa += (a[i] - mean_a) * (a[i] - mean_a);
-    bb += (b[i] - mean_b) * (b[i] - mean_b);
-    ab += (a[i] - mean_a) * (b[i] - mean_b);
-  }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  const double found = headlight::correlation(a, mean(a), b, mean(b));
+  return std::isfinite(found) ? found : 0;
 }
 
 struct Trained {

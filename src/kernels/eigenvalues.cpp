@@ -230,7 +230,7 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
   if (!has_openblas()) {
     return eigenvalues_by_qr(std::move(matrix), n);
   }
-  auto* const dgeev = openblas_library().find<decltype(::dgeev_)>("dgeev_");
+  decltype(::dgeev_)* const dgeev = openblas_library().find("dgeev_");
   const OpenMpThreadScope one_thread(1);
   const int size = static_cast<int>(n);
   const int one = 1;

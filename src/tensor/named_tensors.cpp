@@ -26,11 +26,6 @@ void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std:
           sources.empty() ? "" : in_quotes(sources.begin()->first));
 }
 
-bool have_elements(const NamedTensors& tensors) {
-  return std::all_of(tensors.begin(), tensors.end(),
-                     [](const auto& item) { return item.second.has_elements(); });
-}
-
 namespace {
 
 std::int16_t bits_of(BFloat16 value) { return static_cast<std::int16_t>(value.bits); }

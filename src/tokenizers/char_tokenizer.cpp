@@ -6,7 +6,6 @@
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "tokenizers/special_names.h"
-#include "tokenizers/token_ranges.h"
 
 namespace headlight {
 namespace {
@@ -51,20 +50,8 @@ Index CharTokenizer::vocab_size() const {
 std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
                                                       const EncodeOptions& options) const {
   require_utf8(bytes, "[encode] text");
-  std::vector<std::int32_t> ids;
-  ids.reserve(bytes.size());
-  const auto add = [&](std::int32_t id, std::string_view text) {
-    ids.push_back(id);
-    if (options.ranges != nullptr) {
-      options.ranges->push_back(range_of(AlignedText{bytes}.part(text)));
-    }
-  };
-  for (const TextSegment& segment : special_segments(*this, bytes, options)) {
-    if (segment.id >= 0) {
-      add(segment.id, segment.name);
-      continue;
-    }
-    for (std::string_view rest = segment.text; !rest.empty();) {
+  return ids_of_segments(*this, bytes, options, [&](std::string_view rest, const auto& add) {
+    while (!rest.empty()) {
       const Utf8Character character = first_character(rest);
       const std::string_view text = rest.substr(0, static_cast<std::size_t>(character.length));
       const auto found = ids_.find(character.code_point);
@@ -73,8 +60,7 @@ std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
       add(found == ids_.end() ? *unknown() : found->second, text);
       rest.remove_prefix(text.size());
     }
-  }
-  return ids;
+  });
 }
 
 std::string CharTokenizer::token_bytes(std::int32_t id) const {

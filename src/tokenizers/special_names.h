@@ -8,6 +8,7 @@
 
 #include "headlight/tokenizers/tokenizer.h"
 #include "tokenizers/added_tokens.h"
+#include "tokenizers/token_ranges.h"
 
 namespace headlight {
 
@@ -21,6 +22,25 @@ std::string_view without_end_name(const Tokenizer& tokenizer, std::string_view t
 // Cuts a text at names of special tokens. Returns the text uncut unless the options read them.
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
                                           const EncodeOptions& options);
+
+// Returns the ids of a text: of special tokens that the options read, and between them those that
+// encode(text, add) adds, by add(id, part of the text).
+template <class Encode>
+std::vector<std::int32_t> ids_of_segments(const Tokenizer& tokenizer, std::string_view text,
+                                          const EncodeOptions& options, const Encode& encode) {
+  std::vector<std::int32_t> ids;
+  ids.reserve(text.size());
+  const auto add = [&](std::int32_t id, std::string_view part) {
+    ids.push_back(id);
+    if (options.ranges != nullptr) {
+      options.ranges->push_back(range_of(AlignedText{text}.part(part)));
+    }
+  };
+  for (const TextSegment& segment : special_segments(tokenizer, text, options)) {
+    segment.id >= 0 ? add(segment.id, segment.name) : encode(segment.text, add);
+  }
+  return ids;
+}
 
 // Counts names of special tokens in text that is encoded as plain text, to warn users who meant the
 // tokens. Counts none if the tokenizer reads_special(). Copies share the names.

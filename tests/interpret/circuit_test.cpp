@@ -278,7 +278,7 @@ TEST_CASE("patching an edge of any nodes equals patching their path") {
                                  {first, {{CircuitPart::head, 2, 0, 0}, Point::q}}});
     }
     for (const auto& [from, to] : paths) {
-      INFO(node_name(from) << ">" << receiver_name(to));
+      INFO(node_name(from) << ">" << node_name(to.node));
       const double share = patch_path(*gpt, kTask, {.from = from, .to = {to}}).recovered;
       CHECK(recovered_by_edge(*gpt, kTask, {from, to.node, to.into}) == Approx(share).margin(1e-9));
     }

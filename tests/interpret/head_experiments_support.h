@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headlight/interpret/circuit/path_patching.h"
 #include "interpret/circuit/edge_cut.h"
 #include "interpret/effects/answer_contrast.h"
 #include "support/hooks.h"
@@ -22,6 +23,12 @@ inline std::unique_ptr<Gpt> random_gpt(const GptConfig& config, DType dtype = DT
 inline const PatchingTask kTwoChanges{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 // The same texts, with answers of several tokens and different lengths.
 inline const PatchingTask kLongAnswers{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
+
+// The path from a head to one input of another.
+inline PatchPath head_path(const HeadId& from, const HeadId& to, Point into = Point::q) {
+  return {.from = {CircuitPart::head, from.layer, from.head, from.head},
+          .to = {{{CircuitPart::head, to.layer, to.head, to.head}, into}}};
+}
 
 // Seven documents of 2 to 9 tokens; some exceed the context length of 8.
 inline TokenDataset small_documents() {

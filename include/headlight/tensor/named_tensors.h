@@ -11,9 +11,6 @@ namespace headlight {
 // Ordered tensors with unique names: a module's parameters or the content of a tensor file.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// Returns false if the elements of a tensor were released.
-bool have_elements(const NamedTensors& tensors);
-
 // Throws Error, "WHERE NAME contains ...", for the first tensor with a value that is not finite or
 // with elements of another kind than floating-point numbers.
 void require_finite(const NamedTensors& tensors, const std::string& where);

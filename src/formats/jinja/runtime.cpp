@@ -19,7 +19,7 @@ const Function* find_function(std::span<const Function> table, std::string_view 
 
 const Function* find_filter(std::string_view name) {
   const Function* filter = nullptr;
-  for (const auto& table : {filters(), list_filters(), text_filters()}) {
+  for (const auto& table : {filters(), list_filters()}) {
     filter = filter == nullptr ? find_function(table, name) : filter;
   }
   return filter;

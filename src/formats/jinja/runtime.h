@@ -80,7 +80,6 @@ std::span<const Function> text_methods();
 std::span<const Function> container_methods();  // of dictionaries, lists and tuples
 std::span<const Function> filters();
 std::span<const Function> list_filters();  // filters on several elements
-std::span<const Function> text_filters();  // filters that lay out texts
 std::span<const Function> tests();
 std::span<const Function> globals();
 

@@ -218,15 +218,20 @@ class PipelineReader {
     }
   }
 
-  // Words before and after a blank are separate, so the pre-tokenizer must cut at blanks.
-  void read_word_piece() {
-    require(!parts_.pre_tokenizer.empty(), at("pre_tokenizer"),
-            ": expected BertPreTokenizer, because the model is WordPiece");
+  std::int32_t unknown_id() const {
     const std::string token = json_string(model_, "unk_token", at("model"));
     const auto found = ids_.find(token);
     require(found != ids_.end(), at("model.unk_token"), ": ", quoted_text(token),
             " is not in the vocabulary");
-    parts_.model.unknown = found->second;
+    return found->second;
+  }
+
+  // Words before and after a blank are separate, so the pre-tokenizer must cut at blanks.
+  void read_word_piece() {
+    require(!parts_.pre_tokenizer.empty(), at("pre_tokenizer"),
+            ": expected BertPreTokenizer, because the model is WordPiece");
+    const std::int32_t unknown = unknown_id();
+    parts_.model.unknown = unknown;
     const Json& longest = json_member(model_, "max_input_chars_per_word", at("model"));
     require(longest.is_natural() && longest.natural() <= kLongestWord,
             at("model.max_input_chars_per_word"), ": expected 0 to ", kLongestWord, ", got ",
@@ -236,7 +241,7 @@ class PipelineReader {
         parts_.names,
         WordPiece::Options{.mark = parts_.continuation,
                            .longest_word = static_cast<std::size_t>(longest.natural()),
-                           .unknown = found->second});
+                           .unknown = unknown});
   }
 
   void read_word_level() {
@@ -372,11 +377,7 @@ class PipelineReader {
                                     [](std::int32_t id) { return id < 0; });
     const Json unknown = model_.value("unk_token", Json());
     if (!unknown.is_null() && !model.every_byte) {
-      const std::string token = json_string(model_, "unk_token", at("model"));
-      const auto found = ids_.find(token);
-      require(found != ids_.end(), at("model.unk_token"), ": ", quoted_text(token),
-              " is not in the vocabulary");
-      model.unknown = found->second;
+      model.unknown = unknown_id();
     }
     model.fuse_unknown = model_flag("fuse_unk");
   }

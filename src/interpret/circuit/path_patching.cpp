@@ -282,11 +282,6 @@ class PathRun {
 
 }  // namespace
 
-PatchPath head_path(const HeadId& from, const HeadId& to, Point into) {
-  return {.from = {CircuitPart::head, from.layer, from.head, from.head},
-          .to = {{{CircuitPart::head, to.layer, to.head, to.head}, into}}};
-}
-
 CircuitNode parse_node(std::string_view about, std::string_view text) {
   if (text == "embed") {
     return {CircuitPart::embed};
@@ -318,11 +313,6 @@ PathReceiver parse_receiver(std::string_view about, std::string_view text) {
     receiver.into = parse_name<Point>(about, end);
   }
   return receiver;
-}
-
-std::string receiver_name(const PathReceiver& receiver) {
-  return node_name(receiver.node) +
-         (receiver.into ? "." + std::string(name_of(*receiver.into)) : "");
 }
 
 std::vector<CircuitNode> path_senders(const Gpt& model) { return CircuitGraph(model).senders(); }

@@ -46,14 +46,11 @@ SharedLibrary open_library() {
 
 struct OpenBlas {
   SharedLibrary library = open_library();
-  decltype(::cblas_sgemm)* sgemm = library.find<decltype(::cblas_sgemm)>("cblas_sgemm");
-  decltype(::cblas_dgemm)* dgemm = library.find<decltype(::cblas_dgemm)>("cblas_dgemm");
-  decltype(::openblas_get_config)* get_config =
-      library.find<decltype(::openblas_get_config)>("openblas_get_config");
-  decltype(::openblas_get_corename)* get_corename =
-      library.find<decltype(::openblas_get_corename)>("openblas_get_corename");
-  decltype(::openblas_get_parallel)* get_parallel =
-      library.find<decltype(::openblas_get_parallel)>("openblas_get_parallel");
+  decltype(::cblas_sgemm)* sgemm = library.find("cblas_sgemm");
+  decltype(::cblas_dgemm)* dgemm = library.find("cblas_dgemm");
+  decltype(::openblas_get_config)* get_config = library.find("openblas_get_config");
+  decltype(::openblas_get_corename)* get_corename = library.find("openblas_get_corename");
+  decltype(::openblas_get_parallel)* get_parallel = library.find("openblas_get_parallel");
 };
 
 const OpenBlas& openblas() {

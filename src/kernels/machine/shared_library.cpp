@@ -13,10 +13,10 @@ void SharedLibrary::require_loaded(const std::string& hint) const {
   require(is_loaded(), about_, file_, " cannot be loaded ", hint);
 }
 
-void* SharedLibrary::address(const char* name) const {
+SharedLibrary::Found SharedLibrary::find(const char* name) const {
   void* found = ::dlsym(handle_, name);
   require(found != nullptr, about_, file_, " does not contain ", name);
-  return found;
+  return {found};
 }
 
 }  // namespace headlight

@@ -16,19 +16,19 @@ class SharedLibrary {
   bool is_loaded() const { return handle_ != nullptr; }
   // Throws Error "ABOUTFILE cannot be loaded HINT" unless is_loaded().
   void require_loaded(const std::string& hint) const;
+  // A function of the library, of the type that the caller declares.
+  struct Found {
+    void* address;
+
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address);
+    }
+  };
   // Returns the function `name`. Throws Error if the library has none.
-  template <class Function>
-  Function* find(const char* name) const {
-    return reinterpret_cast<Function*>(address(name));
-  }
-  template <class Function>
-  void load(Function*& function, const char* name) const {
-    function = find<Function>(name);
-  }
+  Found find(const char* name) const;
 
  private:
-  void* address(const char* name) const;
-
   const char* about_;
   const char* file_;
   void* handle_;  // null: the library could not be loaded

@@ -23,32 +23,20 @@ struct FcFontSet {
 constexpr const char* kFcCharset = "charset";  // FC_CHARSET
 constexpr int kFcMatch = 0;                    // FcResultMatch
 
-// fontconfig, which chooses librsvg's fonts; its functions are null if it is missing.
+// fontconfig, which chooses librsvg's fonts.
 struct Fontconfig {
-  Fontconfig() : library("--format png: ", "libfontconfig.so.1") {
-    if (library.is_loaded()) {
-      library.load(get_charset, "FcPatternGetCharSet");
-      library.load(has_char, "FcCharSetHasChar");
-      library.load(create_pattern, "FcPatternCreate");
-      library.load(destroy_pattern, "FcPatternDestroy");
-      library.load(create_objects, "FcObjectSetCreate");
-      library.load(add_object, "FcObjectSetAdd");
-      library.load(destroy_objects, "FcObjectSetDestroy");
-      library.load(list_fonts, "FcFontList");
-      library.load(destroy_fonts, "FcFontSetDestroy");
-    }
-  }
-
-  SharedLibrary library;
-  int (*get_charset)(const FcPattern* font, const char* object, int n, FcCharSet** set) = nullptr;
-  int (*has_char)(const FcCharSet* set, char32_t character) = nullptr;
-  FcPattern* (*create_pattern)() = nullptr;
-  void (*destroy_pattern)(FcPattern* pattern) = nullptr;
-  FcObjectSet* (*create_objects)() = nullptr;
-  int (*add_object)(FcObjectSet* objects, const char* object) = nullptr;
-  void (*destroy_objects)(FcObjectSet* objects) = nullptr;
-  FcFontSet* (*list_fonts)(void* config, FcPattern* pattern, FcObjectSet* objects) = nullptr;
-  void (*destroy_fonts)(FcFontSet* fonts) = nullptr;
+  const SharedLibrary& library;
+  int (*get_charset)(const FcPattern* font, const char* object, int n,
+                     FcCharSet** set) = library.find("FcPatternGetCharSet");
+  int (*has_char)(const FcCharSet* set, char32_t character) = library.find("FcCharSetHasChar");
+  FcPattern* (*create_pattern)() = library.find("FcPatternCreate");
+  void (*destroy_pattern)(FcPattern* pattern) = library.find("FcPatternDestroy");
+  FcObjectSet* (*create_objects)() = library.find("FcObjectSetCreate");
+  int (*add_object)(FcObjectSet* objects, const char* object) = library.find("FcObjectSetAdd");
+  void (*destroy_objects)(FcObjectSet* objects) = library.find("FcObjectSetDestroy");
+  FcFontSet* (*list_fonts)(void* config, FcPattern* pattern,
+                           FcObjectSet* objects) = library.find("FcFontList");
+  void (*destroy_fonts)(FcFontSet* fonts) = library.find("FcFontSetDestroy");
 };
 
 // Returns the characters of `text` that no installed font has; none if fontconfig is missing.
@@ -59,10 +47,11 @@ std::set<char32_t> characters_without_font(std::string_view text) {
       missing.insert(c);
     }
   }
-  const Fontconfig lib;
-  if (missing.empty() || !lib.library.is_loaded()) {
+  const SharedLibrary library("--format png: ", "libfontconfig.so.1");
+  if (missing.empty() || !library.is_loaded()) {
     return {};
   }
+  const Fontconfig lib{library};
   FcPattern* all = lib.create_pattern();
   FcObjectSet* objects = lib.create_objects();
   lib.add_object(objects, kFcCharset);

@@ -26,32 +26,30 @@ using CairoWrite = int(void* closure, const unsigned char* data, unsigned int le
 constexpr int kCairoSuccess = 0;  // CAIRO_STATUS_SUCCESS
 constexpr int kCairoRgb24 = 1;    // CAIRO_FORMAT_RGB24
 
+SharedLibrary open_librsvg() {
+  SharedLibrary library("--format png: ", "librsvg-2.so.2");
+  library.require_loaded("(Debian: librsvg2-2); svg needs no library");
+  return library;
+}
+
 // librsvg 2.52 or newer and its dependencies glib and cairo. They are loaded when the first figure
 // is drawn.
 struct Librsvg {
-  Librsvg() : library("--format png: ", "librsvg-2.so.2") {
-    library.require_loaded("(Debian: librsvg2-2); svg needs no library");
-    library.load(unref, "g_object_unref");
-    library.load(new_from_data, "rsvg_handle_new_from_data");
-    library.load(size_in_pixels, "rsvg_handle_get_intrinsic_size_in_pixels");
-    library.load(render_document, "rsvg_handle_render_document");
-    library.load(create_image, "cairo_image_surface_create");
-    library.load(write_to_png, "cairo_surface_write_to_png_stream");
-    library.load(destroy_surface, "cairo_surface_destroy");
-    library.load(create, "cairo_create");
-    library.load(destroy, "cairo_destroy");
-  }
-
-  SharedLibrary library;
-  void (*unref)(void* object);
-  RsvgHandle* (*new_from_data)(const unsigned char* data, std::size_t length, void** error);
-  int (*size_in_pixels)(RsvgHandle* handle, double* width, double* height);
-  int (*render_document)(RsvgHandle* handle, Cairo* cairo, const RsvgRectangle* view, void** error);
-  CairoSurface* (*create_image)(int format, int width, int height);
-  int (*write_to_png)(CairoSurface* surface, CairoWrite* write, void* closure);
-  void (*destroy_surface)(CairoSurface* surface);
-  Cairo* (*create)(CairoSurface* target);
-  void (*destroy)(Cairo* cairo);
+  SharedLibrary library = open_librsvg();
+  void (*unref)(void* object) = library.find("g_object_unref");
+  RsvgHandle* (*new_from_data)(const unsigned char* data, std::size_t length,
+                               void** error) = library.find("rsvg_handle_new_from_data");
+  int (*size_in_pixels)(RsvgHandle* handle, double* width,
+                        double* height) = library.find("rsvg_handle_get_intrinsic_size_in_pixels");
+  int (*render_document)(RsvgHandle* handle, Cairo* cairo, const RsvgRectangle* view,
+                         void** error) = library.find("rsvg_handle_render_document");
+  CairoSurface* (*create_image)(int format, int width,
+                                int height) = library.find("cairo_image_surface_create");
+  int (*write_to_png)(CairoSurface* surface, CairoWrite* write,
+                      void* closure) = library.find("cairo_surface_write_to_png_stream");
+  void (*destroy_surface)(CairoSurface* surface) = library.find("cairo_surface_destroy");
+  Cairo* (*create)(CairoSurface* target) = library.find("cairo_create");
+  void (*destroy)(Cairo* cairo) = library.find("cairo_destroy");
 };
 
 constexpr double kLargestSide = 16384.0;

@@ -28,15 +28,10 @@ struct PatchPath {
   bool recompute_mlps = false;
 };
 
-// Returns the path from a head to one input of another.
-PatchPath head_path(const HeadId& from, const HeadId& to, Point into = Point::q);
-
 // Parses "embed", "mlp.3", "logits" or a head, "5.1". Throws Error about `about`.
 CircuitNode parse_node(std::string_view about, std::string_view text);
 // Parses "5.1.q", "mlp.3" or "logits". Throws Error about `about`.
 PathReceiver parse_receiver(std::string_view about, std::string_view text);
-// "5.1.q", "mlp.3", "logits"
-std::string receiver_name(const PathReceiver& receiver);
 
 // Returns the embedding, heads and MLPs of a model, in the order of a pass.
 std::vector<CircuitNode> path_senders(const Gpt& model);

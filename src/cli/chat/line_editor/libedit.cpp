@@ -17,14 +17,14 @@ SharedLibrary open_libedit() { return {"headlight chat: ", HEADLIGHT_LIBEDIT}; }
 // Functions of libedit. They are loaded by `headlight chat` alone: other commands start without it.
 struct LibeditFunctions {
   SharedLibrary library = open_libedit();
-  decltype(::el_init)* el_init = library.find<decltype(::el_init)>("el_init");
-  decltype(::el_end)* el_end = library.find<decltype(::el_end)>("el_end");
-  decltype(::el_set)* el_set = library.find<decltype(::el_set)>("el_set");
-  decltype(::el_get)* el_get = library.find<decltype(::el_get)>("el_get");
-  decltype(::el_gets)* el_gets = library.find<decltype(::el_gets)>("el_gets");
-  decltype(::history)* history = library.find<decltype(::history)>("history");
-  decltype(::history_init)* history_init = library.find<decltype(::history_init)>("history_init");
-  decltype(::history_end)* history_end = library.find<decltype(::history_end)>("history_end");
+  decltype(::el_init)* el_init = library.find("el_init");
+  decltype(::el_end)* el_end = library.find("el_end");
+  decltype(::el_set)* el_set = library.find("el_set");
+  decltype(::el_get)* el_get = library.find("el_get");
+  decltype(::el_gets)* el_gets = library.find("el_gets");
+  decltype(::history)* history = library.find("history");
+  decltype(::history_init)* history_init = library.find("history_init");
+  decltype(::history_end)* history_end = library.find("history_end");
 };
 
 const LibeditFunctions& lib() {
