@@ -141,15 +141,6 @@ class ElementPrinter {
   NumberForm form_;
 };
 
-// Returns "(2, 3)", as Python writes a tuple.
-std::string tuple_text(const Shape& shape) {
-  std::string text = "(";
-  for (Index axis = 0; axis < shape.rank(); ++axis) {
-    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
-  }
-  return text + (shape.rank() == 1 ? ",)" : ")");
-}
-
 // Returns "grad_fn=<MaskedFillBackward0>" for "masked_fill".
 std::string gradient_text(std::string_view op) {
   std::string text = "grad_fn=<";
@@ -193,6 +184,14 @@ void check_options(const PrintOptions& options) {
 }
 
 }  // namespace
+
+std::string tuple_text(const Shape& shape) {
+  std::string text = "(";
+  for (Index axis = 0; axis < shape.rank(); ++axis) {
+    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
+  }
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
 
 std::string tensor_text(const Tensor& x, const PrintOptions& options) {
   check_options(options);

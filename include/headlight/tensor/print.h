@@ -26,6 +26,9 @@ struct PrintOptions {
 // Throws Error for options that are out of range.
 std::string tensor_text(const Tensor& x, const PrintOptions& options = {});
 
+// Returns a shape as Python writes a tuple: "()", "(5,)", "(2, 3)".
+std::string tuple_text(const Shape& shape);
+
 // Writes tensor_text(x).
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 

@@ -8,6 +8,7 @@
 #include "base/strings/printable.h"
 #include "base/strings/read_number.h"
 #include "headlight/base/error.h"
+#include "headlight/tensor/print.h"
 #include "tensor/tensor_file.h"
 
 namespace headlight {
@@ -37,15 +38,6 @@ std::string type_name(const NpyHeader& header) {
   });
   require(type != kNpyTypes.end(), "[npy] NumPy has no ", header.dtype);
   return std::string(type->name);
-}
-
-// Returns the shape as a Python tuple: "()", "(5,)", "(2, 3)".
-std::string tuple_text(const Shape& shape) {
-  std::string text = "(";
-  for (Index axis = 0; axis < shape.rank(); ++axis) {
-    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
-  }
-  return text + (shape.rank() == 1 ? ",)" : ")");
 }
 
 // Parser of the only Python literal that the format allows: a dictionary.
