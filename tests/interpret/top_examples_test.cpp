@@ -84,10 +84,8 @@ TEST_CASE("long sequences are read in windows of the context length") {
   const auto gpt = random_gpt(three_layers());  // context of 8 tokens
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.before = options.after = 100;
-  const std::vector<TopExample> whole =
-      top_examples(*gpt, data_of({{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2}}), options);
-  const std::vector<TopExample> parts =
-      top_examples(*gpt, data_of({{1, 2, 3, 4, 5, 6, 7, 8}, {9, 1, 2}}), options);
+  const auto whole = top_examples(*gpt, data_of({{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2}}), options);
+  const auto parts = top_examples(*gpt, data_of({{1, 2, 3, 4, 5, 6, 7, 8}, {9, 1, 2}}), options);
   REQUIRE(whole.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(whole[i].sequence == 0);
@@ -101,8 +99,7 @@ TEST_CASE("windows of long sequences begin with a token on request") {
   const auto gpt = random_gpt(three_layers());  // context of 8 tokens
   TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
   options.before = options.after = 100;
-  const std::vector<TopExample> parts =
-      top_examples(*gpt, data_of({{0, 1, 2, 3, 4, 5, 6, 7}, {0, 8, 9, 1}}), options);
+  const auto parts = top_examples(*gpt, data_of({{0, 1, 2, 3, 4, 5, 6, 7}, {0, 8, 9, 1}}), options);
   const std::vector<TopExample> whole =
       top_examples(*gpt, data_of({{5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1}}, 0), options);
   REQUIRE(whole.size() == 3);  // one window of the first sequence, which is short
