@@ -272,7 +272,8 @@ def test_the_server_has_features(run: pathlib.Path, tmp_path: pathlib.Path) -> N
 
         def answer(path: str, **members: Any) -> Any:
             data = json.dumps(members).encode() if members else None
-            with urllib.request.urlopen(urllib.request.Request(address + path, data)) as response:
+            request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request) as response:
                 return json.load(response)
 
         try:
