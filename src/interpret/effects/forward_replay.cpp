@@ -16,29 +16,21 @@ Index first_computed(const LanguageModel& model, Index position) {
 }
 
 ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook,
-                             Index memory)
+                             Index memory, bool whole)
     : model_(model),
       batch_(std::move(batch)),
       memory_(memory > 0 ? static_cast<double>(memory) : available_memory() / 4) {
   const NoGrad no_grad;
-  const ForwardContext context{.hook = hook};
-  residuals_.push_back(model.residual(batch_, 0));
+  std::vector<KeyValueCache*> caches;
+  while (!whole && first_computed(model, 1) > 0 && std::ssize(caches) < batch_.sequence_count()) {
+    caches.push_back(caches_.emplace_back(model.new_cache()).get());
+  }
+  const ForwardContext context{.hook = hook, .caches = caches};
+  residuals_.push_back(model.residual(batch_, 0, {.caches = caches}));
   for (Index layer = 0; layer < model.layer_count(); ++layer) {
     residuals_.push_back(model.run_layers(layer, layer + 1, residuals_.back(), batch_, context));
   }
-  ends_ = model.hidden_from(model.layer_count(), residuals_.back(), batch_, context);
-}
-
-const KeyValueCache& ForwardReplay::cache_of(std::size_t sequence) const {
-  if (caches_.empty()) {
-    std::vector<KeyValueCache*> pointers;
-    for (Index b = 0; b < batch_.sequence_count(); ++b) {
-      caches_.push_back(model_.new_cache());
-      pointers.push_back(caches_.back().get());
-    }
-    model_.hidden(batch_, {.caches = pointers});
-  }
-  return *caches_[sequence];
+  ends_ = model.hidden_from(model.layer_count(), residuals_.back(), batch_, {.hook = hook});
 }
 
 std::optional<Index> ForwardReplay::first_difference(const Tensor& a, const Tensor& b) const {
@@ -128,7 +120,7 @@ void ForwardReplay::Together::add() {
     const Index first = replay_.first_in(b, run.first);
     own.offsets.push_back(own.token_count() + whole.offsets[b + 1] - whole.offsets[b] - first);
     batch_.offsets.push_back(begin + own.token_count());
-    prefixes_.push_back({first > 0 ? &replay_.cache_of(b) : nullptr, first});
+    prefixes_.push_back({first > 0 ? replay_.caches_[b].get() : nullptr, first});
   }
   const auto with = [&](const Tensor& before, const Tensor& rows) {
     return before.defined() ? concat({before, rows}, 0) : rows;

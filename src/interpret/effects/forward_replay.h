@@ -32,9 +32,10 @@ struct ChangedRun {
 class ForwardReplay {
  public:
   // The hook of the pass may be null. `memory`: bytes that runs computed together may take, about;
-  // 0: a quarter of what is free.
+  // 0: a quarter of what is free. `whole`: all runs begin at position 0, so keys and values are not
+  // kept.
   ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr,
-                Index memory = 0);
+                Index memory = 0, bool whole = false);
 
   const Batch& batch() const { return batch_; }
   const LanguageModel& model() const { return model_; }
@@ -80,15 +81,13 @@ class ForwardReplay {
   // Position of a run's first row in a sequence; the last one is always there.
   Index first_in(std::size_t sequence, Index first) const;
   Tensor ends_of(std::span<const ChangedRun> runs) const;
-  const KeyValueCache& cache_of(std::size_t sequence) const;
 
   const LanguageModel& model_;
   Batch batch_;
   double memory_;                  // bytes; 0: unknown
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;
-  // Of the sequences; made when a run needs them.
-  mutable std::vector<std::shared_ptr<KeyValueCache>> caches_;
+  std::vector<std::shared_ptr<KeyValueCache>> caches_;  // of the sequences; empty: `whole`
 };
 
 // Number of targets of each sequence, [B].
