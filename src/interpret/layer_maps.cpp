@@ -27,9 +27,13 @@ void visit_layer_maps(
   const bool is_cut = model.layer_count() > 0;
   Recorder recorder;
   Tensor x = is_cut ? model.residual(batch, 0) : model.hidden(batch, {.recorder = &recorder});
-  for (Index layer = 0; layer < heads.layers(); ++layer) {
+  Index end = heads.layers();
+  while (end > 0 && heads.count(end - 1) == 0) {
+    --end;
+  }
+  for (Index layer = 0; layer < end; ++layer) {
     if (is_cut) {
-      recorder = Recorder({layer});
+      recorder = Recorder({layer}, layer + 1 == end);
       x = model.run_layers(layer, layer + 1, x, batch, {.recorder = &recorder});
     }
     if (heads.count(layer) > 0) {

@@ -4,90 +4,15 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/share.h"
-#include "interpret/layer_maps.h"
+#include "headlight/base/index.h"
+#include "interpret/head_comparison.h"
 #include "kernels/attention/weight_rows.h"
 #include "kernels/threads/parallel.h"
 
 namespace headlight {
 namespace {
 
-using Sequences = std::vector<std::vector<std::int32_t>>;
-
-// Attention weights of every head on one sequence, [heads] of [T, T].
-std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::int32_t>& tokens,
-                            const HeadSet& heads) {
-  std::vector<Tensor> maps(heads.size());
-  visit_layer_maps(model, {tokens}, [&](Index layer, const std::vector<Tensor>& weights) {
-    const Index length = weights[0].size(1);
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-      if (heads[i].layer == layer) {
-        const Index begin = head_index(heads[i], model.heads()) * length * length;
-        maps[i] = weights[0].strided_view({length, length}, {length, 1}, begin).clone();
-      }
-    }
-  });
-  return maps;
-}
-
-// Entropy of every query's weights, in nats, for a map [T, T].
-std::vector<double> entropies(const Tensor& map, bool causal) {
-  const Index length = map.size(0);
-  std::vector<double> result;
-  for (Index query = 0; query < length; ++query) {
-    const float* row = map.data<float>() + query * length;
-    result.push_back(
-        kernels::weight_row_loops().middle_entropy(row, row, causal ? query + 1 : length));
-  }
-  return result;
-}
-
-// Sum over queries of the distance between two heads, given their entropies.
-double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>& a_entropy,
-                    const std::vector<double>& b_entropy, bool causal) {
-  const Index length = a.size(0);
-  const auto& loops = kernels::weight_row_loops();
-  const float* p = a.data<float>();
-  const float* q = b.data<float>();
-  double sum = 0;
-  for (Index query = 1; query < length; ++query) {
-    const auto index = static_cast<std::size_t>(query);
-    const double divergence = loops.middle_entropy(p + query * length, q + query * length,
-                                                   causal ? query + 1 : length) -
-                              (a_entropy[index] + b_entropy[index]) / 2;  // in nats
-    sum += std::sqrt(std::clamp(divergence / std::numbers::ln2, 0.0, 1.0));
-  }
-  return sum;
-}
-
-// Adds the distances between the heads' maps of one sequence to the upper triangle of `sums`.
-void add_distances(const std::vector<Tensor>& maps, bool causal, std::vector<double>& sums) {
-  std::vector<std::vector<double>> entropy;
-  for (const Tensor& map : maps) {
-    entropy.push_back(entropies(map, causal));
-  }
-  kernels::parallel_for(static_cast<Index>(maps.size()), 1, [&](Index begin, Index) {
-    const auto a = static_cast<std::size_t>(begin);
-    for (std::size_t b = a + 1; b < maps.size(); ++b) {
-      sums[a * maps.size() + b] += distance_sum(maps[a], maps[b], entropy[a], entropy[b], causal);
-    }
-  });
-}
-
-// Evenly spread pieces of two tokens or more: the first of every sequence, or all of a single one.
-std::vector<SequencePiece> sample(const Sequences& sequences, const RedundancyOptions& options,
-                                  Index block_size) {
-  std::vector<SequencePiece> usable = cut_sequences(sequences, block_size, 0);
-  std::erase_if(usable, [&](const SequencePiece& piece) {
-    return piece.length < 2 || (sequences.size() > 1 && piece.begin > 0);
-  });
-  const std::size_t count = std::min(usable.size(), static_cast<std::size_t>(options.documents));
-  std::vector<SequencePiece> chosen;
-  for (std::size_t i = 0; i < count; ++i) {
-    chosen.push_back(usable[i * usable.size() / count]);
-  }
-  return chosen;
-}
+constexpr Index kStep = 16;  // rows of a multiple of it are the fastest
 
 double mean_between(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b,
                     const std::vector<double>& distance, std::size_t n) {
@@ -144,40 +69,134 @@ std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>&
   return clusters;
 }
 
-HeadDistances head_distances(const LanguageModel& model, const Sequences& sequences,
-                             const RedundancyOptions& options) {
-  HeadDistances result;
-  result.heads = options.heads.or_all(heads_of(model));
+HeadComparison::HeadComparison(const LanguageModel& model, const std::vector<SequencePiece>& pieces,
+                               const RedundancyOptions& options)
+    : layout_(heads_of(model)), causal_(model.is_causal()), threshold_(options.threshold) {
   require(options.documents >= 1 && options.max_tokens >= 2,
           "[head_distances] expected at least 1 document of at least 2 tokens, got ",
           options.documents, " and ", options.max_tokens);
-  const std::size_t count = result.heads.size();
-  result.distance.assign(count * count, 0);
-  const std::vector<SequencePiece> pieces = sample(sequences, options, model.block_size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const Index length = std::min(pieces[i].length, options.max_tokens);
-    const auto begin = sequences[pieces[i].sequence].begin() + pieces[i].begin;
-    add_distances(maps_of(model, {begin, begin + length}, result.heads), model.is_causal(),
-                  result.distance);
-    result.queries += length - 1;
-    options.progress(share_of(static_cast<Index>(i) + 1, std::ssize(pieces)));
+  result_.heads = options.heads.or_all(layout_);
+  result_.distance.assign(result_.heads.size() * result_.heads.size(), 0);
+  std::vector<SequencePiece> usable = pieces;
+  std::erase_if(usable, [&](const SequencePiece& piece) {
+    return piece.length < 2 || (pieces.back().sequence > 0 && piece.begin > 0);
+  });
+  const std::size_t count = std::min(usable.size(), static_cast<std::size_t>(options.documents));
+  for (std::size_t i = 0; i < count; ++i) {
+    SequencePiece piece = usable[i * usable.size() / count];
+    piece.length = std::min(piece.length, options.max_tokens);
+    maps_[{piece.sequence, piece.begin}].piece = piece;
+    result_.queries += piece.length - 1;
   }
-  require(result.queries > 0, "[head_distances] expected a sequence of at least 2 tokens");
+}
+
+Index HeadComparison::stride_of(const Maps& maps) const {
+  return rounded_up(maps.piece.length, kStep);
+}
+
+Index HeadComparison::offset(const Maps& maps, std::size_t head, Index query) const {
+  const Index row = query * static_cast<Index>(result_.heads.size()) + static_cast<Index>(head);
+  return row * stride_of(maps);
+}
+
+void HeadComparison::add(const SequencePiece& piece, Index layer, const Tensor& weights) {
+  const auto found = maps_.find({piece.sequence, piece.begin});
+  if (found == maps_.end()) {
+    return;
+  }
+  Maps& maps = found->second;
+  const std::size_t count = result_.heads.size();
+  const Index length = maps.piece.length;
+  maps.weights.resize(count * static_cast<std::size_t>(length * stride_of(maps)));
+  for (; maps.heads < count && result_.heads[maps.heads].layer == layer; ++maps.heads) {
+    const Index size = weights.size(1);
+    const float* from =
+        weights.data<float>() + head_index(result_.heads[maps.heads], layout_) * size * size;
+    for (Index query = 0; query < length; ++query) {
+      std::copy_n(from + query * size, length,
+                  maps.weights.data() + offset(maps, maps.heads, query));
+    }
+  }
+  if (maps.heads == count) {
+    add_distances(maps);
+    maps_.erase(found);
+  }
+}
+
+// Adds the root of the divergence of each query's weights to the upper triangle of the result.
+void HeadComparison::add_distances(const Maps& maps) {
+  constexpr std::size_t kTogether = 8;  // heads that read a query's weights of all heads together
+  const std::size_t count = result_.heads.size();
+  const auto entropy = [&](std::size_t a, std::size_t b, Index query) {  // in nats
+    return kernels::weight_row_loops().middle_entropy(
+        maps.weights.data() + offset(maps, a, query), maps.weights.data() + offset(maps, b, query),
+        causal_ ? rounded_up(query + 1, kStep) : stride_of(maps));
+  };
+  std::vector<double> own;  // [L, heads]
+  for (Index query = 0; query < maps.piece.length; ++query) {
+    for (std::size_t head = 0; head < count; ++head) {
+      own.push_back(entropy(head, head, query));
+    }
+  }
+  kernels::parallel_for(
+      divided_up(static_cast<Index>(count), static_cast<Index>(kTogether)), 1,
+      [&](Index begin, Index) {
+        const std::size_t first = static_cast<std::size_t>(begin) * kTogether;
+        std::vector<double> sums(kTogether * count);
+        for (Index query = 1; query < maps.piece.length; ++query) {
+          const double* entropies = own.data() + query * static_cast<Index>(count);
+          for (std::size_t a = first; a < std::min(first + kTogether, count); ++a) {
+            for (std::size_t b = a + 1; b < count; ++b) {
+              const double divergence = entropy(a, b, query) - (entropies[a] + entropies[b]) / 2;
+              sums[(a - first) * count + b] +=
+                  std::sqrt(std::clamp(divergence / std::numbers::ln2, 0.0, 1.0));
+            }
+          }
+        }
+        for (std::size_t i = 0; i < sums.size() && first * count + i < result_.distance.size();
+             ++i) {
+          result_.distance[first * count + i] += sums[i];
+        }
+      });
+}
+
+void HeadComparison::run(const LanguageModel& model,
+                         const std::vector<std::vector<std::int32_t>>& sequences) {
+  while (!maps_.empty()) {
+    const SequencePiece piece = maps_.begin()->second.piece;
+    const auto begin = sequences[piece.sequence].begin() + piece.begin;
+    visit_layer_maps(
+        model, {{begin, begin + piece.length}},
+        [&](Index layer, const std::vector<Tensor>& weights) { add(piece, layer, weights[0]); });
+  }
+}
+
+HeadDistances HeadComparison::finished() {
+  const std::size_t count = result_.heads.size();
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = a + 1; b < count; ++b) {
-      const double mean = result.distance[a * count + b] / static_cast<double>(result.queries);
-      result.distance[a * count + b] = mean;
-      result.distance[b * count + a] = mean;
+      const double mean = result_.distance[a * count + b] / static_cast<double>(result_.queries);
+      result_.distance[a * count + b] = mean;
+      result_.distance[b * count + a] = mean;
     }
   }
-  for (const auto& cluster : average_linkage(result.distance, count, options.threshold)) {
+  for (const auto& cluster : average_linkage(result_.distance, count, threshold_)) {
     std::vector<HeadId> members;
     for (const std::size_t member : cluster) {
-      members.push_back(result.heads[member]);
+      members.push_back(result_.heads[member]);
     }
-    result.clusters.emplace_back(std::move(members));
+    result_.clusters.emplace_back(std::move(members));
   }
-  return result;
+  return std::move(result_);
+}
+
+HeadDistances head_distances(const LanguageModel& model,
+                             const std::vector<std::vector<std::int32_t>>& sequences,
+                             const RedundancyOptions& options) {
+  HeadComparison comparison(model, cut_sequences(sequences, model.block_size(), 0), options);
+  require(comparison.queries() > 0, "[head_distances] expected a sequence of at least 2 tokens");
+  comparison.run(model, sequences);
+  return comparison.finished();
 }
 
 }  // namespace headlight

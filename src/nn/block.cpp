@@ -4,6 +4,7 @@
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/gpt_config_keys.h"
+#include "headlight/nn/recorder.h"
 #include "headlight/ops/attention.h"
 #include "nn/block_order.h"
 
@@ -143,6 +144,15 @@ class Block::Pass {
 
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
                       const ForwardContext& context) const {
+  if (context.recorder != nullptr && context.recorder->ends_pass(layer_)) {
+    Pass pass(*this, x, offsets, context, nullptr);
+    pass.visit(Point::resid_pre);
+    if (plan_.parallel || plan_.norm == NormPosition::pre) {
+      pass.normalize(Branch::attention);
+    }
+    pass.compute(Branch::attention);
+    return pass.stream();
+  }
   const auto run = [this](const Tensor& input, const std::vector<Index>& own_offsets,
                           const ForwardContext& own, KeptAttention* kept) {
     Pass pass(*this, input, own_offsets, own, kept);

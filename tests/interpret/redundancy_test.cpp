@@ -1,4 +1,4 @@
-#include "headlight/interpret/redundancy.h"
+#include "headlight/interpret/scores/head_scores.h"
 #include "interpret/head_experiments_support.h"
 #include "interpret/planted_models.h"
 #include "support/test.h"
@@ -23,10 +23,8 @@ TEST_CASE("the distance of two heads is the mean Jensen-Shannon distance of thei
   const Ids tokens{3, 5, 3, 1};
   const HeadDistances distances = head_distances(*model, {tokens});
   Recorder recorder({1});
-  ForwardContext context;
-  context.recorder = &recorder;
   const NoGrad no_grad;
-  model->hidden(make_batch({tokens}), context);
+  model->hidden(make_batch({tokens}), {.recorder = &recorder});
   const std::vector<double> maps = recorder.sequences(1)[0].to_vector();  // [3, 4, 4]
   double expected = 0;
   for (std::ptrdiff_t query = 1; query < 4; ++query) {
@@ -62,6 +60,10 @@ TEST_CASE("heads with equal attention form a cluster and others do not") {
   CHECK(distances.between(0, 1) > 0.9);
   CHECK(distances.queries == 3 * 39);
   CHECK(head_distances(planted.model(), documents).clusters.empty());
+  // The passes of score_heads() are of whole documents.
+  const RedundancyOptions begins{.documents = 3, .max_tokens = 20};
+  const HeadScores scores = score_heads(twin, documents, {.redundancy = begins});
+  CHECK(scores.distances->distance == head_distances(twin, documents, begins).distance);
 }
 
 TEST_CASE("average linkage joins by the mean distance between clusters") {

@@ -24,24 +24,22 @@ double entropy_of(const std::vector<double>& row) {
 TEST_CASE("the statistics of a row of weights agree with their definitions") {
   for (const Index count : {1, 2, 7, 8, 9, 40, 321}) {
     const std::vector<float> row = weights(count, 5);
-    const float limit = row[0];
-    const kernels::WeightRowSums sums = kernels::weight_row_loops().sums(row.data(), count, limit);
+    std::vector<double> columns(row.begin(), row.end());
+    const kernels::WeightRowSums sums =
+        kernels::weight_row_loops().sums(row.data(), count, row[0], columns.data());
     double weight = 0;
     double distance = 0;
-    double largest = 0;
-    Index below = 0;
     for (Index i = 0; i < count; ++i) {
       const auto w = static_cast<double>(row[static_cast<std::size_t>(i)]);
       weight += w;
       distance += w * static_cast<double>(count - 1 - i);
-      largest = w > largest ? w : largest;
-      below += row[static_cast<std::size_t>(i)] < limit ? 1 : 0;
     }
     CHECK(sums.weight == Approx(weight).epsilon(1e-12));
     CHECK(sums.distance == Approx(distance).epsilon(1e-12));
     CHECK(sums.entropy == Approx(entropy_of({row.begin(), row.end()})).margin(1e-6));
-    CHECK(static_cast<double>(sums.largest) == largest);
-    CHECK(sums.below == below);
+    CHECK(sums.largest == std::ranges::max(row));
+    CHECK(sums.below == std::ranges::count_if(row, [&](float w) { return w < row[0]; }));
+    CHECK(columns == mapped<double>(row, [](float w) { return 2 * static_cast<double>(w); }));
   }
 }
 

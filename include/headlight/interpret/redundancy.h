@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "headlight/interpret/head_set.h"
@@ -13,7 +12,6 @@ struct RedundancyOptions {
   Index documents = 16;    // number of sequences to compare on, evenly spread
   Index max_tokens = 128;  // tokens of each sequence at most
   double threshold = 0.2;  // mean distance below which heads count as redundant
-  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 struct HeadDistances {

@@ -12,10 +12,13 @@ namespace headlight {
 // then also writes its probabilities, before dropout.
 class Recorder {
  public:
-  // Layers to record; empty: all.
-  explicit Recorder(std::vector<Index> layers = {}) : wanted_(std::move(layers)) {}
+  // Layers to record; empty: all. `ends_pass`: nothing else is needed of the pass, which may end
+  // with the weights of the last of these layers; its result is then not that of the model.
+  explicit Recorder(std::vector<Index> layers = {}, bool ends_pass = false)
+      : wanted_(std::move(layers)), ends_pass_(ends_pass) {}
 
   bool wants(Index layer) const;
+  bool ends_pass(Index layer) const { return ends_pass_ && layer == wanted_.back(); }
   // Returns the list to which a layer appends the weights of each sequence, [H, T, T]; [H, T, S]
   // for cross-attention or cached keys.
   std::vector<Tensor>& sequences(Index layer) { return layers_[layer]; }
@@ -27,6 +30,7 @@ class Recorder {
 
  private:
   std::vector<Index> wanted_;
+  bool ends_pass_;
   std::map<Index, std::vector<Tensor>> layers_;
 };
 

@@ -223,11 +223,11 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
                         const LoadedModel& loaded) {
   HeadsReport report;
   report.language = options.chosen<Language>("lang");
-  RedundancyOptions redundancy{.heads = scoring.heads,
-                               .documents = count_option(options, "redundancy", 0),
-                               .threshold = options.number("cluster_below")};
-  if (scoring.max_tokens > 0) {
-    redundancy.max_tokens = std::clamp<Index>(scoring.max_tokens, 2, redundancy.max_tokens);
+  const RedundancyOptions redundancy{.heads = scoring.heads,
+                                     .documents = count_option(options, "redundancy", 0),
+                                     .threshold = options.number("cluster_below")};
+  if (redundancy.documents > 0) {
+    scoring.redundancy = redundancy;
   }
   report.threshold = redundancy.threshold;
   require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
@@ -242,14 +242,6 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   scoring.tokenizer = loaded.tokenizer.get();
   scoring.progress = progress_bar("scoring heads");
   report.scores = score_heads(*loaded.model, text.sequences, scoring);
-  scoring.progress = {};
-  const bool comparable =
-      loaded.model->config().block_size > 1 &&
-      std::ranges::any_of(text.sequences, [](const auto& ids) { return ids.size() > 1; });
-  if (redundancy.documents > 0 && comparable && scoring.processes->leads()) {
-    redundancy.progress = progress_bar("comparing heads");
-    report.distances = head_distances(*loaded.model, text.sequences, redundancy);
-  }
   return report;
 }
 

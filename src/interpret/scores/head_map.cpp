@@ -82,15 +82,20 @@ Tensor without_first(const Tensor& weights) {
 
 void HeadMap::measure() const {
   const auto& loops = kernels::weight_row_loops();
+  sums_.reserve(static_cast<std::size_t>(length()));
   for (Index query = 0; query < length(); ++query) {
+    if (query < 2) {  // forgets the first query
+      columns_.assign(static_cast<std::size_t>(length()), 0);
+    }
     const double least = kSmallPart / static_cast<double>(keys(query));
     auto limit = static_cast<float>(least);  // smallest float >= `least`, for the same comparison
     if (static_cast<double>(limit) < least) {
       limit = std::nextafter(limit, std::numeric_limits<float>::infinity());
     }
-    sums_.push_back(loops.sums(row(query), query + 1, limit));
+    sums_.push_back(loops.sums(row(query), query + 1, limit, columns_.data()));
     if (const Index later = keys(query) - query - 1; later > 0) {
-      const kernels::WeightRowSums more = loops.sums(row(query) + query + 1, later, limit);
+      const kernels::WeightRowSums more =
+          loops.sums(row(query) + query + 1, later, limit, columns_.data() + query + 1);
       kernels::WeightRowSums& all = sums_.back();
       all.weight += more.weight;
       all.distance += more.weight * static_cast<double>(later) - more.distance;

@@ -63,6 +63,13 @@ class HeadMap {
     }
     return sums_[static_cast<std::size_t>(query)];
   }
+  // Sum of the weights of all queries but the first on a key.
+  double column_sum(Index key) const {
+    if (sums_.empty()) {
+      measure();
+    }
+    return columns_[static_cast<std::size_t>(key)];
+  }
   // Key with the largest weight; the first one on ties.
   Index top_key(Index query) const;
 
@@ -72,6 +79,7 @@ class HeadMap {
   const float* weights_;
   const SequenceFacts& facts_;
   mutable std::vector<kernels::WeightRowSums> sums_;  // [T]; empty: not yet measured
+  mutable std::vector<double> columns_;               // [T]
 };
 
 }  // namespace headlight

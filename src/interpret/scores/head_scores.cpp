@@ -6,6 +6,7 @@
 
 #include "base/transformed.h"
 #include "datasets/fingerprint.h"
+#include "interpret/head_comparison.h"
 #include "interpret/layer_maps.h"
 #include "interpret/scores/repeated_tokens.h"
 #include "interpret/scores/score_definitions.h"
@@ -19,7 +20,8 @@ struct MeasuredSequence {
   std::vector<std::int32_t> tokens;
   SequenceFacts facts;  // of the tokens, or of their cells
   std::size_t group = 0;
-  std::vector<TokenCell> merged = {};  // cells that merge the weights; empty: none
+  std::vector<TokenCell> merged = {};    // cells that merge the weights; empty: none
+  const SequencePiece* piece = nullptr;  // of the text; null: repeated random tokens
 };
 
 // Sums of the scores of one head, [scores] of [groups]; empty for scores of other sources.
@@ -216,6 +218,9 @@ class HeadScoring {
       tokens_ += piece.length;
     }
     require(tokens_ > 0, "[score_heads] expected at least one token, got none");
+    if (options.redundancy && processes_.leads()) {
+      comparison_.emplace(model, pieces_, *options.redundancy);
+    }
   }
 
   HeadScores run() {
@@ -228,6 +233,10 @@ class HeadScoring {
       result.heads.back().scores.resize(definitions_.size());
     }
     measure_text(result);
+    if (comparison_ && comparison_->queries() > 0) {
+      comparison_->run(model_, sequences_);  // what measure() did not add
+      result.distances = comparison_->finished();
+    }
     result.causal = causal_;
     if (causal_) {
       measure_repeats(result);
@@ -259,8 +268,10 @@ class HeadScoring {
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
       const auto begin = sequences_[pieces_[i].sequence].begin() + pieces_[i].begin;
-      MeasuredSequence sequence{
-          .tokens = {begin, begin + pieces_[i].length}, .facts = {}, .group = unit % kMaxGroups};
+      MeasuredSequence sequence{.tokens = {begin, begin + pieces_[i].length},
+                                .facts = {},
+                                .group = unit % kMaxGroups,
+                                .piece = &pieces_[i]};
       sequence.facts = facts_of(sequence.tokens, pieces_[i]);
       sequence.merged = sequence.facts.merged ? sequence.facts.cells : std::vector<TokenCell>();
       if (options_.exclude_first_token) {
@@ -294,6 +305,12 @@ class HeadScoring {
       if (number % processes_.count() == processes_.rank()) {
         visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
           sums.add(layer, weights, batch);
+          // Later tokens change a bidirectional model's weights on the first ones.
+          for (std::size_t i = 0; comparison_ && causal_ && i < batch.size(); ++i) {
+            if (batch[i].piece != nullptr) {
+              comparison_->add(*batch[i].piece, layer, weights[i]);
+            }
+          }
         });
       }
       report_progress();
@@ -303,9 +320,9 @@ class HeadScoring {
   }
 
   // End of the batch that starts at piece `begin`. It has at most batch_size pieces, and one
-  // layer's weights stay below 256 MiB unless a single piece exceeds that.
+  // layer's weights stay below 96 MiB unless a single piece exceeds that.
   std::size_t batch_end(std::size_t begin) const {
-    constexpr Index kMaxWeights = Index{64} << 20;  // of 4 bytes
+    constexpr Index kMaxWeights = Index{24} << 20;  // of 4 bytes
     Index heads = 1;                                // in a layer
     for (const std::vector<Index>& numbers : layout_.numbers) {
       heads = std::max(heads, std::ssize(numbers));
@@ -478,6 +495,7 @@ class HeadScoring {
   HeadSet heads_;
   Definitions definitions_;
   std::vector<SequencePiece> pieces_;
+  std::optional<HeadComparison> comparison_;
   std::vector<Index> lengths_;  // positions of each piece measured so far
   Index tokens_ = 0;
   Index done_ = 0;  // tokens measured so far, including repeated sequences

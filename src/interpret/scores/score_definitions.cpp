@@ -101,18 +101,13 @@ Measure ahead_to(std::string relation) {
 template <bool TokenCell::*kClass>
 DocumentSum on_class(const HeadMap& map) {
   const std::vector<TokenCell>& cells = map.facts().cells;
-  std::vector<Index> keys;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    if (cells[cell].*kClass) {
-      keys.push_back(static_cast<Index>(cell));
-    }
-  }
   DocumentSum result;
-  for (Index query = 1; query < map.length() && !keys.empty(); ++query) {
-    for (const Index key : keys) {
-      result.sum += key < map.keys(query) ? map.weight(query, key) : 0;
+  for (Index key = 0; key < std::ssize(cells); ++key) {
+    if (cells[static_cast<std::size_t>(key)].*kClass) {
+      const Index first = map.facts().causal ? std::max<Index>(key, 1) : 1;
+      result.weight = std::max(result.weight, static_cast<double>(map.length() - first));
+      result.sum += map.length() > 1 ? map.column_sum(key) : 0;
     }
-    result.weight += keys.front() < map.keys(query) ? 1 : 0;
   }
   return result;
 }

@@ -91,14 +91,10 @@ inline float fast_tanh(float x) {
 
 inline double fast_tanh(double x) { return std::tanh(x); }
 
-// log(x); -infinity for 0, NaN for x < 0. x = 2^k m with m from sqrt(1/2) to sqrt(2), and log(m) =
-// f - f^2 / 2 + f^3 P(f), f = m - 1, as in Moshier's Cephes library.
-inline float fast_log(float x) {
+// log(x) of a finite normal x > 0, plus shift ln 2. x = 2^k m with m from sqrt(1/2) to sqrt(2), and
+// log(m) = f - f^2 / 2 + f^3 P(f), f = m - 1, as in Moshier's Cephes library.
+inline float normal_log(float normal, float shift = 0.0F) {
   constexpr std::uint32_t kRootHalf = 0x3F3504F3U;
-  constexpr float kInfinity = __builtin_inff();
-  const bool denormal = x < 0x1p-126F;
-  const float normal = denormal ? x * 0x1p23F : x;
-  const float shift = denormal ? -23.0F : 0.0F;
   const auto exponent = static_cast<std::int32_t>(to_bits(normal) - kRootHalf) >> 23;
   const float f = from_bits(to_bits(normal) - (static_cast<std::uint32_t>(exponent) << 23)) - 1.0F;
   const float k = static_cast<float>(exponent) + shift;
@@ -112,7 +108,14 @@ inline float fast_log(float x) {
   p = p * f + 0.3333333134651184F;
   const float square = f * f;
   const float rest = (f * square) * p + k * kLn2Low - 0.5F * square;
-  float y = (f + rest) + k * kLn2High;
+  return (f + rest) + k * kLn2High;
+}
+
+// log(x); -infinity for 0, NaN for x < 0.
+inline float fast_log(float x) {
+  constexpr float kInfinity = __builtin_inff();
+  const bool denormal = x < 0x1p-126F;
+  float y = normal_log(denormal ? x * 0x1p23F : x, denormal ? -23.0F : 0.0F);
   y = x < kInfinity ? y : x;  // infinity and NaN
   y = x == 0.0F ? -kInfinity : y;
   return x < 0.0F ? __builtin_nanf("") : y;

@@ -114,9 +114,9 @@ NamedTensors arrays_of(const HeadsReport& report, const ResultTable& table) {
     const Index width = std::ssize(offsets) / std::ssize(heads);
     arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
   }
-  if (report.distances) {
-    arrays.emplace_back("js_distance",
-                        square_tensor(report.distances->distance, report.distances->heads.size()));
+  if (report.scores.distances) {
+    arrays.emplace_back("js_distance", square_tensor(report.scores.distances->distance,
+                                                     report.scores.distances->heads.size()));
   }
   if (scores.weights) {
     arrays.emplace_back("all_heads", heads_tensor(scores.weights->heads));
@@ -163,11 +163,11 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
             {"layers", rows_of(layer_table(scores, report.language))},
             {"even_weights", even_json(scores)},
             {"clusters", Json::array()}};
-  if (report.distances) {
-    json["clusters"] = transformed(report.distances->clusters,
+  if (report.scores.distances) {
+    json["clusters"] = transformed(report.scores.distances->clusters,
                                    [](const HeadSet& cluster) { return head_names(cluster); });
     json["cluster_threshold"] = report.threshold;
-    json["compared_queries"] = report.distances->queries;
+    json["compared_queries"] = report.scores.distances->queries;
   }
   return json;
 }
@@ -187,9 +187,10 @@ std::vector<std::string> write_report(const HeadsReport& report,
   paths.push_back((directory / "heads.npz").string());
   write_npz(staged.path() / "heads.npz", arrays_of(report, table));
   constexpr std::size_t kMostInFigure = 256;  // most heads; a figure has 256 x 256 cells
-  if (report.distances && report.distances->heads.size() <= kMostInFigure) {
-    write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
-                                       report.distances->heads, report.distances->distance));
+  if (report.scores.distances && report.scores.distances->heads.size() <= kMostInFigure) {
+    write("redundancy.svg",
+          square_svg("Jensen-Shannon distance between heads", report.scores.distances->heads,
+                     report.scores.distances->distance));
   }
   if (report.scores.weights && report.scores.weights->heads.size() <= kMostInFigure) {
     write("k_composition.svg", composition_svg(*report.scores.weights));

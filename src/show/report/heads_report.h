@@ -1,12 +1,10 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/interpret/redundancy.h"
 #include "headlight/interpret/scores/head_scores.h"
 #include "show/result/result_table.h"
 
@@ -16,8 +14,7 @@ namespace headlight {
 // Results of `headlight heads`.
 struct HeadsReport {
   HeadScores scores;
-  std::optional<HeadDistances> distances = {};  // between all scored heads
-  double threshold = 0;                         // cluster threshold of `distances`
+  double threshold = 0;  // cluster threshold of the distances
   Language language = Language::english;
   bool random_tokens = false;  // scored on repeated random tokens instead of a text
 };

@@ -131,12 +131,13 @@ std::string measured_on(const HeadsReport& report) {
 
 std::vector<std::string> cluster_warnings(const HeadsReport& report) {
   std::vector<std::string> warnings;
-  if (!report.distances) {
+  if (!report.scores.distances) {
     return warnings;
   }
-  for (const HeadSet& cluster : report.distances->clusters) {
+  for (const HeadSet& cluster : report.scores.distances->clusters) {
     const std::string names = names_of(cluster, report.language);
-    const std::string distance = fixed_number(mean_distance_within(*report.distances, cluster), 2);
+    const std::string distance =
+        fixed_number(mean_distance_within(*report.scores.distances, cluster), 2);
     warnings.push_back(
         say(report.language, "duplicated_patterns", {{"names", names}, {"distance", distance}}));
   }

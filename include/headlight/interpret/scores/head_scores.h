@@ -10,6 +10,7 @@
 #include "headlight/distributed/processes.h"
 #include "headlight/interpret/bootstrap.h"
 #include "headlight/interpret/head_set.h"
+#include "headlight/interpret/redundancy.h"
 #include "headlight/interpret/scores/head_annotations.h"
 #include "headlight/interpret/scores/head_verdict.h"
 #include "headlight/interpret/scores/weight_scores.h"
@@ -96,7 +97,9 @@ struct HeadScoreOptions {
   // heads rest on the first token, which hides their other functions.
   bool exclude_first_token = false;
   BootstrapOptions bootstrap = {};  // resamples 0: no intervals
-  bool fingerprint = false;         // compute HeadScores::model_fingerprint
+  // Also compare the heads on the text. Their weights on it are computed once.
+  std::optional<RedundancyOptions> redundancy = {};
+  bool fingerprint = false;  // compute HeadScores::model_fingerprint
   // Called with the finished share after every batch, and repeatedly during work outside batches.
   std::function<void(double share)> progress = [](double) {};
   // Processes that share the batches: every process calls score_heads() and gets the whole result.
@@ -113,6 +116,9 @@ struct HeadScores {
   // are then not measured.
   bool causal = true;
   std::optional<WeightScores> weights = {};  // of all heads of the model, if requested
+  // Between all scored heads, if requested, and if a sequence has two tokens or more. Empty on all
+  // processes but the leading one.
+  std::optional<HeadDistances> distances = {};
   // XXH3-128 of the model's weights in 32 hexadecimal digits. Empty: not requested.
   std::string model_fingerprint = {};
 };
