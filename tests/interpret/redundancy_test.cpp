@@ -3,8 +3,6 @@
 #include "interpret/planted_models.h"
 #include "support/test.h"
 
-// Distances between the attention patterns of heads.
-
 double plogp(double p) { return p > 0 ? p * std::log2(p) : 0; }
 
 // The definition with logarithms of ratios instead of entropies.
@@ -62,8 +60,8 @@ TEST_CASE("heads with equal attention form a cluster and others do not") {
   CHECK(head_distances(planted.model(), documents).clusters.empty());
   // The passes of score_heads() are of whole documents.
   const RedundancyOptions begins{.documents = 3, .max_tokens = 20};
-  const HeadScores scores = score_heads(twin, documents, {.redundancy = begins});
-  CHECK(scores.distances->distance == head_distances(twin, documents, begins).distance);
+  const auto scored = score_heads(twin, documents, {.redundancy = begins}).distances;
+  CHECK(scored->distance == head_distances(twin, documents, begins).distance);
 }
 
 TEST_CASE("average linkage joins by the mean distance between clusters") {

@@ -28,8 +28,7 @@ TEST_CASE("the examples of a neuron are the texts with its largest activations")
   options.batch_size = 2;
   const std::vector<TopExample> found = top_examples(*gpt, data_of(kTexts), options);
   const auto values = neuron_values(*gpt);
-  const auto best = mapped<double>(
-      values, [&](const std::vector<double>& text) { return std::ranges::max(text); });
+  const auto best = mapped<double>(values, [](auto& text) { return std::ranges::max(text); });
   std::vector<double> sorted = best;
   std::ranges::sort(sorted, std::ranges::greater());
   REQUIRE(found.size() == 3);

@@ -25,8 +25,7 @@ TEST_CASE("the statistics of a row of weights agree with their definitions") {
   for (const Index count : {1, 2, 7, 8, 9, 40, 321}) {
     const std::vector<float> row = weights(count, 5);
     std::vector<double> columns(row.begin(), row.end());
-    const kernels::WeightRowSums sums =
-        kernels::weight_row_loops().sums(row.data(), count, row[0], columns.data());
+    const auto sums = kernels::weight_row_loops().sums(row.data(), count, row[0], columns.data());
     double weight = 0;
     double distance = 0;
     for (Index i = 0; i < count; ++i) {
