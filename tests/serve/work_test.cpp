@@ -38,8 +38,8 @@ std::vector<Asked> questions() {
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
       // Six positions with four rows: the first layer's input, two layers, the model's output.
       {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 4 * 6, 4 * 6},
-      // Two texts, one of them also for its keys, one token to find the shapes, and two heads of
-      // two layers at four tokens, from each of them on.
+      // Two texts, one token to find the shapes, and two heads of two layers at four tokens, from
+      // each of them on.
       {"/api/patch",
        {{"clean", "b" + begin},
         {"corrupt", "c" + begin},
@@ -47,7 +47,7 @@ std::vector<Asked> questions() {
         {"wrong", "y"},
         {"by", "head,position"},
         {"positions", "0-3"}},
-       3 * 256 + 1 + 2 * 1018 + 2 * 1018 / 2,
+       2 * 256 + 1 + 2 * 1018 + 2 * 1018 / 2,
        0},
       {"/api/patch", {{"clean", "b" + begin}, {"corrupt", "c" + begin}, {"by", "layer"}}, 1409, 0},
       // Two texts that differ in the last token only: no position before it changes anything.

@@ -527,11 +527,8 @@ Index patch_grid_tokens(const LanguageModel& model, const PatchingTask& task,
   const Index length = std::ssize(task.clean) + answer - 1;
   const std::vector<Index> positions = changed_positions(model, task, options, groups);
   Index rows = 0;  // of all targets of an item
-  Index prefixes = 0;
   for (const Index position : positions) {
-    const Index first = first_computed(model, position);
-    rows += length - first;
-    prefixes = options.patch && first > 0 ? 1 : prefixes;
+    rows += length - first_computed(model, position);
   }
   const PointValues values = values_of(model, make_batch({{0}}), [&](Point point, Index /*layer*/) {
     return point == options.point;
@@ -546,7 +543,7 @@ Index patch_grid_tokens(const LanguageModel& model, const PatchingTask& task,
     }
   }
   const Index backward = options.attribution ? 3 * (options.drop_gradients ? layers + 1 : 1) : 0;
-  return (2 + backward + prefixes) * length + (of_layers + layers - 1) / layers + 1;
+  return (2 + backward) * length + (of_layers + layers - 1) / layers + 1;
 }
 
 }  // namespace headlight
