@@ -11,6 +11,7 @@
 #include "kernels/threads/openmp.h"
 
 // Debian's OpenBLAS package contains LAPACK but no header for it.
+// NOLINTNEXTLINE(readability-identifier-naming): Fortran's name
 extern "C" void dgeev_(const char* left, const char* right, const int* n, double* a,
                        const int* a_stride, double* real, double* imaginary, double* left_vectors,
                        const int* left_stride, double* right_vectors, const int* right_stride,
