@@ -29,6 +29,7 @@ NB_MODULE(_headlight, module) {
   python::add_recording(model);
   python::add_features(module, model);
   python::add_top_examples(module, model);
+  module.attr("version") = HEADLIGHT_VERSION;
   module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
   module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),
              "Sets the number of threads that compute. Results do not depend on it.");

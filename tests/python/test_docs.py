@@ -7,6 +7,8 @@ import shutil
 import pytest
 from conftest import ROOT, program
 
+import headlight as hl
+
 
 # Numbers of training steps, which the pages show as a reader should run them.
 STEPS = re.compile(r'(\b(?:max_iters|eval_interval)=|metrics\["iteration"\] == )(\d+)00\b')
@@ -35,3 +37,7 @@ def test_the_programs_of_a_page(
     names: dict[str, object] = {"__name__": page}
     for block in blocks:
         exec(compile(STEPS.sub(r"\1\2", block), page, "exec"), names)
+
+
+def test_the_package_has_the_version_of_the_program() -> None:
+    assert program("--version") == f"headlight {hl.__version__}\n"

@@ -17,6 +17,7 @@ add_custom_command(
           ${package}/headlight)
 target_include_directories(headlight_python PRIVATE src)
 target_link_libraries(headlight_python PRIVATE headlight_insight)
+target_compile_definitions(headlight_python PRIVATE HEADLIGHT_VERSION="${PROJECT_VERSION}")
 set(stub_names __init__.pyi nn.pyi ops.pyi optim.pyi plot.pyi)
 set(stubs ${CMAKE_CURRENT_BINARY_DIR}/python_stubs)
 list(TRANSFORM stub_names PREPEND ${stubs}/_headlight/ OUTPUT_VARIABLE stub_files)

@@ -99,8 +99,8 @@ class DocumentSource final : public BatchSource {
     const RandomStream random =
         order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);
     const Index begin = Permutation(in_window, random)(batch % window_) * options_.batch_size;
-    const Index end = begin + std::min(options_.batch_size, std::ssize(kept_) - begin);
-    return {kept_.begin() + begin, kept_.begin() + end};
+    const Index count = std::min(options_.batch_size, std::ssize(kept_) - begin);
+    return {kept_.data() + begin, static_cast<std::size_t>(count)};
   }
 
   void set_window(Index epoch, Index window) {

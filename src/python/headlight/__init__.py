@@ -35,6 +35,7 @@ from ._headlight import (
     thread_count,
     train,
 )
+from ._headlight import version as __version__
 from .cache import ActivationCache
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "TokenStream",
     "Tokenizer",
     "Weights",
+    "__version__",
     "answer_loss",
     "answer_probability",
     "kl_divergence",

@@ -112,7 +112,8 @@ constexpr void copy(Range&& range, Out out) {
 
 template <class Range, class Out, class Predicate>
 constexpr void copy_if(Range&& range, Out out, Predicate predicate) {
-  std::copy_if(begin(range), end(range), out, predicate);
+  std::copy_if(begin(range), end(range), out,
+               [&](const auto& value) { return std::invoke(predicate, value); });
 }
 
 template <class Range, class Out, class Function>
