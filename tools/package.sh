@@ -3,11 +3,14 @@
 # their paths and SHA-256. The same source on the same system gives the same bytes, in any folder at
 # any time (tools/package/reproducible.sh).
 # usage: package.sh [BUILD_DIR]      (default: build/package)
-# Needs dpkg-dev (for dpkg-shlibdeps) and the packages for building the program.
+# Needs dpkg-dev and file (for dpkg-shlibdeps), librsvg2-2 (its version stands in the bill of materials) and the packages
+# for building the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/package}
-command -v dpkg-shlibdeps >/dev/null || { echo "package.sh: dpkg-shlibdeps not found: install dpkg-dev" >&2; exit 2; }
+for package in dpkg-dev file librsvg2-2; do
+  dpkg-query -W "$package" >/dev/null 2>&1 || { echo "package.sh: $package not found: install it" >&2; exit 2; }
+done
 umask 022
 export LC_ALL=C.UTF-8 TZ=UTC
 # Times in the package are the commit's; without a Git history, the year 2020.
