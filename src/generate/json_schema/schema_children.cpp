@@ -50,7 +50,7 @@ std::string later_items_keyword(const Json& schema) {
   return schema.contains(keyword) ? keyword : "";
 }
 
-const Json& members_of(const SchemaPart& part, const std::string& keyword) {
+const Json& members_of(const SchemaPart& part, std::string_view keyword) {
   static const Json kNone = Json::object();
   const Json* members = part.schema->find(keyword);
   require_schema(members == nullptr || members->is_object(), part.where, keyword,
