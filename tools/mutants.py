@@ -48,8 +48,8 @@ MUTANTS = [
      "static_cast<double>(step + 1) / static_cast<double>(warmup_steps + 1)",
      "static_cast<double>(step) / static_cast<double>(warmup_steps + 1)", "schedule_test"),
     ("the MLP's output is not added when norms come first", "src/nn/block_order.h",
-     "    backend.compute(branch);\n    backend.add(branch);\n    if (plan.norm == NormPosition::post)",
-     "    backend.compute(branch);\n    if (branch == Branch::attention) backend.add(branch);\n"
+     "    backend.add(branch);\n    if (plan.norm == NormPosition::post)",
+     "    if (branch == Branch::attention) backend.add(branch);\n"
      "    if (plan.norm == NormPosition::post)", "gpt2_parity_test"),
     ("LoRA's scale is alpha", "src/nn/lora.cpp",
      "return alpha / (rslora ? std::sqrt(r) : r);", "return alpha / (rslora ? std::sqrt(r) : 1);",

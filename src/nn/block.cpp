@@ -144,19 +144,14 @@ class Block::Pass {
 
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
                       const ForwardContext& context) const {
-  if (context.recorder != nullptr && context.recorder->ends_pass(layer_)) {
-    Pass pass(*this, x, offsets, context, nullptr);
-    pass.visit(Point::resid_pre);
-    if (plan_.parallel || plan_.norm == NormPosition::pre) {
-      pass.normalize(Branch::attention);
-    }
-    pass.compute(Branch::attention);
-    return pass.stream();
-  }
   const auto run = [this](const Tensor& input, const std::vector<Index>& own_offsets,
                           const ForwardContext& own, KeptAttention* kept) {
     Pass pass(*this, input, own_offsets, own, kept);
-    run_block(plan_, pass);
+    if (own.recorder != nullptr && own.recorder->ends_pass(layer_)) {
+      begin_block(plan_, pass);
+    } else {
+      run_block(plan_, pass);
+    }
     return pass.stream();
   };
   if (!context.recompute || context.hook != nullptr || context.recorder != nullptr) {

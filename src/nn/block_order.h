@@ -29,6 +29,16 @@ void prepare_queries_and_keys(const GptConfig& config, const Normalize& normaliz
   }
 }
 
+// Runs the first steps of a layer, up to its attention. run_block() has the parts of a backend.
+template <class Backend>
+void begin_block(const BlockPlan& plan, Backend& backend) {
+  backend.visit(Point::resid_pre);
+  if (plan.parallel || plan.norm == NormPosition::pre) {
+    backend.normalize(Branch::attention);
+  }
+  backend.compute(Branch::attention);
+}
+
 // Runs the steps of a layer in order. Both implementations use it: Block, with tensors that record
 // gradients, and LayerStep of generate/, with packed weights. A backend provides:
 //   visit(point)       shows the residual stream to the hook, if the backend has hooks
@@ -38,10 +48,8 @@ void prepare_queries_and_keys(const GptConfig& config, const Normalize& normaliz
 //   add(branch)        adds the branch's output to the stream
 template <class Backend>
 void run_block(const BlockPlan& plan, Backend& backend) {
+  begin_block(plan, backend);
   if (plan.parallel) {
-    backend.visit(Point::resid_pre);
-    backend.normalize(Branch::attention);
-    backend.compute(Branch::attention);
     if (!plan.shared_norm) {
       backend.normalize(Branch::mlp);
     }
@@ -51,21 +59,20 @@ void run_block(const BlockPlan& plan, Backend& backend) {
     backend.visit(Point::resid_post);
     return;
   }
-  const auto run = [&](Branch branch) {
-    if (plan.norm == NormPosition::pre) {
-      backend.normalize(branch);
-    }
-    backend.compute(branch);
+  const auto finish = [&](Branch branch) {
     backend.add(branch);
     if (plan.norm == NormPosition::post) {
       backend.normalize(branch);
     }
   };
-  backend.visit(Point::resid_pre);
-  run(Branch::attention);
+  finish(Branch::attention);
   backend.visit(Point::resid_mid);
   if (plan.mlp_width) {
-    run(Branch::mlp);
+    if (plan.norm == NormPosition::pre) {
+      backend.normalize(Branch::mlp);
+    }
+    backend.compute(Branch::mlp);
+    finish(Branch::mlp);
   }
   backend.visit(Point::resid_post);
 }
