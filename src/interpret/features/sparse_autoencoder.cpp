@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/batch.h"
 #include "headlight/ops/activation.h"
@@ -273,14 +274,8 @@ class SaeFeatures final : public FeatureMap {
         config.hook_name_out);
   }
 
-  // Throws Error unless the model computes the points, with as many numbers.
-  void require_points(const LanguageModel& model) const {
-    const PointValues values = values_of(
-        model, make_batch({{0}}),
-        [&](Point point, Index layer) {
-          return PointInLayer{point, layer} == input_ || PointInLayer{point, layer} == output_;
-        },
-        true);
+  // Throws Error unless the values of one token have the points, with as many numbers.
+  void require_points(const PointValues& values) const {
     const auto check = [&](const char* about, const PointInLayer& spot, Index width) {
       const auto found = values.find(spot);
       const std::string name = point_name(spot.first, spot.second);
@@ -322,12 +317,21 @@ class SaeFeatures final : public FeatureMap {
 
 FeatureMaps feature_maps(const std::vector<std::shared_ptr<const SparseAutoencoder>>& autoencoders,
                          const LanguageModel& model) {
+  const auto all = transformed(
+      autoencoders, [](const auto& sae) { return std::make_shared<const SaeFeatures>(sae); });
+  const PointValues values = values_of(
+      model, make_batch({{0}}),
+      [&](Point point, Index layer) {
+        const PointInLayer spot{point, layer};
+        return std::ranges::any_of(
+            all, [&](const auto& map) { return map->input() == spot || map->output() == spot; });
+      },
+      true);
   FeatureMaps maps;
-  for (const auto& sae : autoencoders) {
-    auto map = std::make_shared<const SaeFeatures>(sae);
-    map->require_points(model);
+  for (const auto& map : all) {
+    map->require_points(values);
     const Index layer = map->input().second;
-    require_value(maps.emplace(layer, std::move(map)).second, "hook_name",
+    require_value(maps.emplace(layer, map).second, "hook_name",
                   "expected one autoencoder in layer ", layer, ", got two");
   }
   return maps;
