@@ -186,7 +186,7 @@ void Ablation::measure_batch(Index index, std::vector<Experiment>& experiments,
   const bool resamples = options_.mode == AblationMode::resample;
   KeepValues kept(wants(), nullptr, true);
   const ForwardReplay replay(model_, batches_.batch(index), resamples ? &kept : nullptr,
-                             options_.memory, true);
+                             options_.memory, ForwardReplay::Runs::at_starts);
   append(measured(replay, replay.ends()), base_);
   append(target_counts(replay.batch()), targets_);
   if (resamples) {

@@ -16,14 +16,16 @@ Index first_computed(const LanguageModel& model, Index position) {
 }
 
 ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook,
-                             Index memory, bool whole)
+                             Index memory, Runs runs)
     : model_(model),
       batch_(std::move(batch)),
       memory_(memory > 0 ? static_cast<double>(memory) : available_memory() / 4) {
   const NoGrad no_grad;
   std::vector<KeyValueCache*> caches;
-  while (!whole && first_computed(model, 1) > 0 && std::ssize(caches) < batch_.sequence_count()) {
-    caches.push_back(caches_.emplace_back(model.new_cache()).get());
+  if (runs == Runs::in_texts && first_computed(model, 1) > 0) {
+    for (Index b = 0; b < batch_.sequence_count(); ++b) {
+      caches.push_back(caches_.emplace_back(model.new_cache()).get());
+    }
   }
   const ForwardContext context{.hook = hook, .caches = caches};
   residuals_.push_back(model.residual(batch_, 0, {.caches = caches}));

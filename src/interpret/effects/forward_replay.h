@@ -31,11 +31,14 @@ struct ChangedRun {
 // gradient. The model must outlive it.
 class ForwardReplay {
  public:
+  // Where runs begin. Those that begin in a text read keys and values of the tokens before from the
+  // recorded pass, which keeps them.
+  enum class Runs { in_texts, at_starts };
+
   // The hook of the pass may be null. `memory`: bytes that runs computed together may take, about;
-  // 0: a quarter of what is free. `whole`: all runs begin at position 0, so keys and values are not
-  // kept.
+  // 0: a quarter of what is free.
   ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr,
-                Index memory = 0, bool whole = false);
+                Index memory = 0, Runs runs = Runs::in_texts);
 
   const Batch& batch() const { return batch_; }
   const LanguageModel& model() const { return model_; }
@@ -87,7 +90,7 @@ class ForwardReplay {
   double memory_;                  // bytes; 0: unknown
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   Tensor ends_;
-  std::vector<std::shared_ptr<KeyValueCache>> caches_;  // of the sequences; empty: `whole`
+  std::vector<std::shared_ptr<KeyValueCache>> caches_;  // of the sequences; empty: none are kept
 };
 
 // Number of targets of each sequence, [B].

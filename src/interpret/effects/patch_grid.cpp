@@ -72,7 +72,8 @@ class PatchRun {
         difference_(contrast_.of_replay(replay_)) {
     KeepOther other(options.point, others_);
     const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
-    const ForwardReplay other_replay(model, contrast_.batch(text), &other, 0, true);
+    const ForwardReplay other_replay(model, contrast_.batch(text), &other, 0,
+                                     ForwardReplay::Runs::at_starts);
     other_difference_ = contrast_.of_replay(other_replay);
     other_next_ = next_of(other_replay);
     different_ = std::move(other.different);
