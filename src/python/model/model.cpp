@@ -89,17 +89,23 @@ void Model::remove_hook(const ForwardHook* hook) {
   attach_hooks();
 }
 
+// Detaches the hooks during its lifetime: users must not see passes of the package's own.
+class Model::WithoutHooks {
+ public:
+  explicit WithoutHooks(Model& model) : model_(model) { model_.gpt().attach(nullptr); }
+  ~WithoutHooks() { model_.attach_hooks(); }
+  WithoutHooks(const WithoutHooks&) = delete;
+  WithoutHooks& operator=(const WithoutHooks&) = delete;
+
+ private:
+  Model& model_;
+};
+
 void Model::add_features(std::shared_ptr<const SparseAutoencoder> autoencoder) {
   auto all = autoencoders_;
   all.push_back(std::move(autoencoder));
-  gpt().attach(nullptr);  // hooks of users must not see the pass that checks the points
-  try {
-    gpt().attach_features(feature_maps(all, gpt()));
-  } catch (const Error&) {
-    attach_hooks();
-    throw;
-  }
-  attach_hooks();
+  const WithoutHooks without_hooks(*this);
+  gpt().attach_features(feature_maps(all, gpt()));
   autoencoders_ = std::move(all);
   points_.clear();
 }
@@ -112,12 +118,11 @@ void Model::remove_features() {
 
 void Model::require_points(const std::vector<PointRange>& points, std::string_view about) {
   if (points_.empty()) {
-    gpt().attach(nullptr);  // hooks of users must not see this pass
+    const WithoutHooks without_hooks(*this);
     for (const auto& [spot, value] :
          values_of(gpt(), make_batch({{0}}), [](Point, Index) { return true; })) {
       points_.insert(spot);
     }
-    attach_hooks();
     if (gpt().config().has_head()) {
       points_.insert({Point::logits, 0});
     }

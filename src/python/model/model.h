@@ -78,6 +78,7 @@ class Model {
   // Throws RuntimeError if this thread uses the model.
   Model& not_used_here();
   void attach_hooks();
+  class WithoutHooks;
 
   std::unique_ptr<Gpt> gpt_;
   std::shared_ptr<Tokenizer> tokenizer_;
