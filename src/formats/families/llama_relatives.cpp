@@ -1,4 +1,3 @@
-
 #include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 

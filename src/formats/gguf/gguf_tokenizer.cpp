@@ -33,7 +33,7 @@ struct GgufPreTokenizer {
 };
 
 // The name for an unknown pre-tokenizer, also used if the key is missing.
-inline constexpr std::string_view kDefaultPieces = "default";
+constexpr std::string_view kDefaultPieces = "default";
 
 using Pattern = std::string_view;
 

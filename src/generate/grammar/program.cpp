@@ -148,8 +148,6 @@ void refuse_left_recursion(const GrammarProgram& program, const std::vector<std:
 
 constexpr std::size_t kMaxGrammarNodes = std::size_t{1} << 18U;
 
-using Kind = GrammarNode::Kind;
-
 // Divides the bytes into classes at the limits of all nodes.
 void find_byte_classes(GrammarProgram& program) {
   std::array<bool, 257> begins{};

@@ -1,4 +1,3 @@
-
 #include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/arrays/safetensors.h"

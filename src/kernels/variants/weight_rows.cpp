@@ -8,8 +8,8 @@ namespace headlight::kernels {
 namespace {
 
 constexpr Index kSums = 16;  // independent sums, so that they vectorise
-constexpr Index kBlock =
-    128;  // numbers whose entropy is summed in float; sums of blocks are double
+// Numbers whose entropy is summed in float; the sums of blocks are added in double.
+constexpr Index kBlock = 128;
 
 // Logarithm for entropies: finite at 0, so that 0 log 0 is 0. A product with NaN stays NaN.
 inline float bounded_log(float weight) {

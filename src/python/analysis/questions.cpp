@@ -27,6 +27,8 @@
 namespace headlight::python {
 namespace {
 
+using namespace nb::literals;
+
 // Result of an analysis: arrays and labels by name, and a page.
 struct Result {
   ResultArrays arrays;
@@ -34,8 +36,6 @@ struct Result {
   Json rows;         // of the answer; null: none
   std::string html;
 };
-
-using namespace nb::literals;
 
 std::vector<std::string> result_names(const Result& result) {
   std::vector<std::string> names;

@@ -1,4 +1,3 @@
-
 #include "headlight/base/error.h"
 #include "serve/completions/answer_form.h"
 #include "serve/completions/api_body.h"

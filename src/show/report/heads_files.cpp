@@ -114,9 +114,9 @@ NamedTensors arrays_of(const HeadsReport& report, const ResultTable& table) {
     const Index width = std::ssize(offsets) / std::ssize(heads);
     arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
   }
-  if (report.scores.distances) {
-    arrays.emplace_back("js_distance", square_tensor(report.scores.distances->distance,
-                                                     report.scores.distances->heads.size()));
+  if (scores.distances) {
+    arrays.emplace_back("js_distance",
+                        square_tensor(scores.distances->distance, scores.distances->heads.size()));
   }
   if (scores.weights) {
     arrays.emplace_back("all_heads", heads_tensor(scores.weights->heads));
@@ -163,18 +163,19 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
             {"layers", rows_of(layer_table(scores, report.language))},
             {"even_weights", even_json(scores)},
             {"clusters", Json::array()}};
-  if (report.scores.distances) {
-    json["clusters"] = transformed(report.scores.distances->clusters,
+  if (scores.distances) {
+    json["clusters"] = transformed(scores.distances->clusters,
                                    [](const HeadSet& cluster) { return head_names(cluster); });
     json["cluster_threshold"] = report.threshold;
-    json["compared_queries"] = report.scores.distances->queries;
+    json["compared_queries"] = scores.distances->queries;
   }
   return json;
 }
 
 std::vector<std::string> write_report(const HeadsReport& report,
                                       const std::filesystem::path& directory) {
-  const ResultTable table = head_table(report.scores.heads, report.scores.list);
+  const HeadScores& scores = report.scores;
+  const ResultTable table = head_table(scores.heads, scores.list);
   make_folder(directory);
   StagedFiles staged(directory);
   std::vector<std::string> paths;
@@ -182,18 +183,17 @@ std::vector<std::string> write_report(const HeadsReport& report,
     paths.push_back((directory / name).string());
     write_file(staged.path() / name, contents);
   };
-  write("heads.json", report_json(report, report.scores.heads).dump(1) + "\n");
-  write("heads.csv", csv_of(report.scores, table));
+  write("heads.json", report_json(report, scores.heads).dump(1) + "\n");
+  write("heads.csv", csv_of(scores, table));
   paths.push_back((directory / "heads.npz").string());
   write_npz(staged.path() / "heads.npz", arrays_of(report, table));
   constexpr std::size_t kMostInFigure = 256;  // most heads; a figure has 256 x 256 cells
-  if (report.scores.distances && report.scores.distances->heads.size() <= kMostInFigure) {
-    write("redundancy.svg",
-          square_svg("Jensen-Shannon distance between heads", report.scores.distances->heads,
-                     report.scores.distances->distance));
+  if (scores.distances && scores.distances->heads.size() <= kMostInFigure) {
+    write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
+                                       scores.distances->heads, scores.distances->distance));
   }
-  if (report.scores.weights && report.scores.weights->heads.size() <= kMostInFigure) {
-    write("k_composition.svg", composition_svg(*report.scores.weights));
+  if (scores.weights && scores.weights->heads.size() <= kMostInFigure) {
+    write("k_composition.svg", composition_svg(*scores.weights));
   }
   staged.commit();
   return paths;

@@ -131,13 +131,13 @@ std::string measured_on(const HeadsReport& report) {
 
 std::vector<std::string> cluster_warnings(const HeadsReport& report) {
   std::vector<std::string> warnings;
-  if (!report.scores.distances) {
+  const std::optional<HeadDistances>& distances = report.scores.distances;
+  if (!distances) {
     return warnings;
   }
-  for (const HeadSet& cluster : report.scores.distances->clusters) {
+  for (const HeadSet& cluster : distances->clusters) {
     const std::string names = names_of(cluster, report.language);
-    const std::string distance =
-        fixed_number(mean_distance_within(*report.scores.distances, cluster), 2);
+    const std::string distance = fixed_number(mean_distance_within(*distances, cluster), 2);
     warnings.push_back(
         say(report.language, "duplicated_patterns", {{"names", names}, {"distance", distance}}));
   }
