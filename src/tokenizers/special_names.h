@@ -23,8 +23,8 @@ std::string_view without_end_name(const Tokenizer& tokenizer, std::string_view t
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
                                           const EncodeOptions& options);
 
-// Returns the ids of a text: of special tokens that the options read, and between them those that
-// encode(text, add) adds, by add(id, part of the text).
+// Returns the ids of a text. Names of special tokens become their ids where the options say so;
+// encode(rest, add) calls add(id, part of the text) for the ids of the text between them.
 template <class Encode>
 std::vector<std::int32_t> ids_of_segments(const Tokenizer& tokenizer, std::string_view text,
                                           const EncodeOptions& options, const Encode& encode) {

@@ -7,8 +7,8 @@
 
 namespace headlight {
 
-// Hook that gives readers other residual streams than the current one, which are made from what the
-// senders before them wrote.
+// Hook that gives each reader a residual stream of its own, made from the current one and the
+// outputs of the senders before it.
 class ReaderStreams : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const final;
@@ -22,7 +22,7 @@ class ReaderStreams : public ForwardHook {
   virtual bool changes(Point port, Index layer) const = 0;
   // Returns these streams [R, N, C], made from stream().
   virtual Tensor streams_of(Point port, Index layer) = 0;
-  // Keeps what consecutive senders wrote, from `first` on: rows [H, N, C] or [N, C].
+  // Keeps the outputs of consecutive senders, from number `first` on: rows [H, N, C] or [N, C].
   virtual void write(Index first, const Tensor& rows) = 0;
   // Passes the post-norm after a branch, with divisor `scale` [N, 1].
   virtual void pass_norm(Branch /*branch*/, Index /*layer*/, const Tensor& /*scale*/) {}
