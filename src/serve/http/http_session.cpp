@@ -92,9 +92,11 @@ int status_of(const ErrorCode& error) {
 
 // Calls a method on the server's thread, unless request `number` is over.
 template <class... Values>
-void hand(const std::shared_ptr<HttpSession>& session, std::uint64_t number,
+void hand(std::shared_ptr<HttpSession> session, std::uint64_t number,
           void (HttpSession::*method)(Values...), Values... values) {
-  asio::post(session->context(), [session, number, method, ... held = std::move(values)]() mutable {
+  asio::io_context& context = session->context();
+  asio::post(context, [session = std::move(session), number, method,
+                       ... held = std::move(values)]() mutable {
     if (session->answers(number)) {
       (session.get()->*method)(std::move(held)...);
     }
@@ -108,7 +110,8 @@ class SessionExchange final : public HttpExchange {
   SessionExchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
                   std::shared_ptr<std::atomic<bool>> disconnected)
       : session_(std::move(session)), number_(number), disconnected_(std::move(disconnected)) {}
-  ~SessionExchange() override { hand(session_, number_, &HttpSession::abandon); }
+  // Gives the session away: the server's thread must also destroy it.
+  ~SessionExchange() override { hand(std::move(session_), number_, &HttpSession::abandon); }
 
   void send(HttpResponse response) override {
     hand(session_, number_, &HttpSession::send, std::move(response));
