@@ -37,6 +37,6 @@ if [ -z "$built" ]; then
   pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
     --config-settings=cmake.define.HEADLIGHT_WERROR=ON .
 fi
-timeout 90 "$environment"/bin/pytest -q "$@"
+timeout 300 "$environment"/bin/pytest -q "$@"
 "$environment"/bin/mypy --strict tests/python
 "$environment"/bin/mypy --strict -p headlight
