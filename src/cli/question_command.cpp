@@ -266,6 +266,7 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
       return warnings.encode(text, about, is_prompt);
     };
   };
+  RecordedPasses kept(*loaded.model);
   Asker asker{
       .model = *loaded.model,
       .tokenizer = *loaded.tokenizer,
@@ -279,6 +280,7 @@ QuestionResult ask(const Question& question, const LoadedModel& loaded, const Op
       .limit = limit,
       .places = given.places,
       .columns = columns_of(Stream::output),
+      .kept = &kept,
       .processes = &all_processes(),
       .source = options.positional()};
   for (const Parameter& parameter : question.parameters) {

@@ -101,7 +101,7 @@ class PassProgress final : public ForwardHook {
 // Runs the model with a recorder. `hook` may be null.
 Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocument>& documents,
                    const HeadSet& chosen, ForwardHook* hook,
-                   const std::function<void(const Tensor& hidden)>& take_hidden) {
+                   const std::function<void(RecordedPass pass)>& take_pass) {
   std::vector<std::vector<std::int32_t>> sequences;
   for (const RecordedDocument& document : documents) {
     sequences.push_back(document.ids);
@@ -111,9 +111,10 @@ Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocumen
   context.recorder = &recorder;
   context.hook = hook;
   const NoGrad no_grad;
-  const Tensor hidden = model.hidden(make_batch(sequences), context);  // a model may have no head
-  if (take_hidden) {
-    take_hidden(hidden);
+  if (take_pass) {
+    take_pass(record_pass(model, make_batch(sequences), context));
+  } else {
+    model.hidden(make_batch(sequences), context);  // a model may have no head
   }
   return recorder;
 }
@@ -266,7 +267,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   });
   PassProgress progress(options.progress, layout.layers());
   HookPair hooks(&kept, options.progress == nullptr ? nullptr : &progress);
-  Recorder recorder = run_model(model, recorded.documents, chosen, &hooks, options.take_hidden);
+  Recorder recorder = run_model(model, recorded.documents, chosen, &hooks, options.take_pass);
   for (const Index layer : chosen.layers()) {
     std::vector<Index> heads;
     std::vector<Index> indices;

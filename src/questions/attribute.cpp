@@ -40,7 +40,7 @@ constexpr const char* kAttributeDetails =
     "heads [L, H], sources [L, H, S] and source_sums [S] (group: names), or neurons [L, I]; for "
     "one text also its tokens [T].";
 
-AttributionTask text_task(const Asker& asker, const Arguments& arguments) {
+AttributionTask text_task(const Asker& asker, const Arguments& arguments, AttributionBy by) {
   AttributionTask task{.text = read_prompt(asker, arguments.value("text"), "text")};
   std::vector<std::int32_t> read = task.text;  // until the prediction
   if (arguments.given("position")) {
@@ -51,20 +51,24 @@ AttributionTask text_task(const Asker& asker, const Arguments& arguments) {
   }
   const std::optional<std::int32_t> answer = read_token(asker, arguments, "answer");
   task.against = read_token(asker, arguments, "wrong");
-  asker.begin((answer ? 1 : 2) * std::ssize(task.text));
-  task.target = answer ? *answer : likeliest_next(asker.model, read);
+  const Index length = std::ssize(asker.kept == nullptr ? task.text : read);
+  const Index first = first_read(by, length - 1);
+  const bool continues = asker.kept != nullptr && asker.kept->continues(length, first);
+  asker.begin((answer || continues ? 0 : length) + asker.tokens_from(length, first));
+  task.target = answer ? *answer : likeliest_next(asker.model, read, {}, asker.kept);
   return task;
 }
 
 std::vector<AttributionTask> attribution_tasks(const Asker& asker, const Arguments& arguments,
                                                AttributionBy by) {
   if (!arguments.given("pairs")) {
-    return {text_task(asker, arguments)};
+    return {text_task(asker, arguments, by)};
   }
-  const TaskCost cost = [](const std::vector<PatchingTask>& tasks) {
+  const TaskCost cost = [&](const std::vector<PatchingTask>& tasks) {
     Index tokens = 0;
     for (const PatchingTask& task : tasks) {
-      tokens += std::ssize(task.clean);
+      const Index length = std::ssize(task.clean);
+      tokens += asker.tokens_from(length, first_read(by, length - 1));
     }
     return tokens;
   };
@@ -84,8 +88,8 @@ QuestionResult attribute(const Asker& asker, const Arguments& arguments) {
                         .tasks = attribution_tasks(asker, arguments, by),
                         .study = {},
                         .tokenizer = asker.tokenizer});
-  report->study =
-      attribute_prompts(asker.model, report->tasks, {.by = by, .progress = asker.progress});
+  report->study = attribute_prompts(asker.model, report->tasks,
+                                    {.by = by, .progress = asker.progress, .kept = asker.kept});
   QuestionResult result{.title = "Direct logit attribution",
                         .caution = report->caution(),
                         .heading = attribution_heading(*report),

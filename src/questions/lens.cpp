@@ -57,7 +57,8 @@ LensTask lens_task(const Asker& asker, const Arguments& arguments) {
                 .view = view_of(arguments),
                 .target = read_token(asker, arguments, "answer"),
                 .top_k = arguments.integer("top_k"),
-                .progress = asker.progress};
+                .progress = asker.progress,
+                .kept = asker.kept};
   const Index length = std::ssize(task.text);
   task.positions = arguments.range("positions", length);
   if (!asker.model.config().causal) {
@@ -68,7 +69,7 @@ LensTask lens_task(const Asker& asker, const Arguments& arguments) {
   const Index readings = (count_in(task.view.layers, asker.model.config().n_layer) + 2) *
                          count_in(task.positions, length);
   asker.require_room(readings, task.top_k);
-  asker.begin(length + readings);
+  asker.begin(asker.tokens_from(length, task.positions.first) + readings);
   return task;
 }
 

@@ -10,6 +10,7 @@
 #include "headlight/datasets/dataset.h"
 #include "headlight/distributed/processes.h"
 #include "headlight/interpret/effects/logit_metric.h"
+#include "headlight/interpret/recorded_pass.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/tokenizers/tokenizer.h"
 #include "questions/arguments.h"
@@ -44,9 +45,12 @@ struct Asker {
   bool shows = true;                                   // false: only facts and rows are read
   Index columns = 100;                                 // width of the text
   Index most_values = 0;                               // of an answer; 0: any number
+  RecordedPasses* kept = nullptr;                      // passes that questions share
   Processes* processes = nullptr;     // that share the work, and all get the whole answer
   std::filesystem::path source = {};  // of the model, as the user named it; empty: none
 
+  // Returns the tokens that are read for a text's values from a position on.
+  Index tokens_from(Index length, Index position) const;
   // Returns the progress of a part of the work, from `first` to `last`.
   std::function<void(double share)> part(double first, double last) const;
   // Throws Error about "top_k" for more tokens than the model has, and if an answer of `lists` of

@@ -47,11 +47,11 @@ PatchingTask saliency_task(const Asker& asker, const Arguments& arguments, const
     set_mask(task, asker.model, asker.tokenizer);
     task.metric = asker.metric;
   } else if (has_corrupt || !task.wrong.empty() || kind != MetricKind::logit_difference) {
-    complete_task(task, kind, asker.model, asker.tokenizer);
+    complete_task(task, kind, asker.model, asker.tokenizer, asker.kept);
   } else {
     set_mask(task, asker.model, asker.tokenizer);
     if (task.answer.empty()) {
-      task.answer = {likeliest_next(asker.model, task.clean, task.mask)};
+      task.answer = {likeliest_next(asker.model, task.clean, task.mask, asker.kept)};
     }
     task.metric = logit_metric(only_id(task.answer, "answer"), task.mask.value_or(-1));
   }
@@ -69,14 +69,20 @@ SaliencyOptions saliency_options(const Asker& asker, const Arguments& arguments)
           .baseline = baseline,
           .steps = arguments.integer("steps"),
           .memory = memory_of(arguments),
-          .progress = asker.progress};
+          .progress = asker.progress,
+          .kept = asker.kept};
 }
 
 // Passes of a text; one with gradients costs three.
 Index passes_of(const SaliencyOptions& options, Index length) {
-  return 4 + (options.method == SaliencyMethod::occlusion              ? length
-              : options.method == SaliencyMethod::integrated_gradients ? 3 * options.steps
-                                                                       : 3);
+  switch (options.method) {
+    case SaliencyMethod::occlusion:
+      return 1 + length;
+    case SaliencyMethod::integrated_gradients:
+      return 2 + 3 * options.steps;
+    default:
+      return 3;
+  }
 }
 
 struct SaliencyReport {

@@ -184,7 +184,7 @@ void complete(PatchingTask& task, const Asker& asker, MetricKind kind) {
     set_mask(task, asker.model, asker.tokenizer);
     task.metric = asker.metric;
   } else {
-    complete_task(task, kind, asker.model, asker.tokenizer);
+    complete_task(task, kind, asker.model, asker.tokenizer, asker.kept);
   }
 }
 

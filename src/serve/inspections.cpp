@@ -120,6 +120,15 @@ class InspectionRequest {
     }
     return runs_.of(text, changes);
   }
+  // The passes of texts without changes.
+  RecordedPasses& passes() const { return runs_.passes(gpt()); }
+  std::optional<WeightScores>& weights() const { return runs_.weights; }
+  // Keeps a pass, unless it is changed or too large.
+  void keep(RecordedPass pass) const {
+    if (passes().keeps(pass.batch.token_count())) {
+      passes().keep(std::move(pass));
+    }
+  }
   // Returns a function that ends a slice with the completed share.
   std::function<void(double share)> progress() {
     return [this](double share) { work_.yield_to_urgent(share); };
@@ -165,7 +174,10 @@ std::string attention(InspectionRequest& question) {
   }
   question.begin(std::ssize(text));
   const std::shared_ptr<TextRun> run = question.run_of(text, {"classes", "intervene"});
-  options.take_hidden = [&](const Tensor& hidden) { run->hidden = hidden; };
+  options.take_pass = [&](RecordedPass pass) {
+    run->hidden = pass.ends;
+    question.keep(std::move(pass));
+  };
   const AttentionMaps maps =
       record_attention_of_ids(question.gpt(), question.tokenizer(), {text}, options)
           .maps(0, question.name());
@@ -209,6 +221,7 @@ std::string scores(InspectionRequest& question) {
   options.repeats.sequences = fields.integer("repeats", 4, 0, 64);
   options.repeats.length = std::min(options.repeats.length, question.gpt().block_size() / 2);
   options.weight_scores = fields.boolean("weight_scores", false);
+  options.known_weights = &question.weights();
   options.batch_size = 1;
   options.tokenizer = &question.tokenizer();
   options.unit = read_units(fields);
@@ -338,7 +351,8 @@ std::string answer_question(const Question& question, const std::vector<Paramete
       .begin = [&](Index tokens) { request.begin(tokens, changes); },
       .progress = request.progress(),
       .shows = false,
-      .most_values = kMostPredictions};
+      .most_values = kMostPredictions,
+      .kept = changes.changes.empty() ? &request.passes() : nullptr};
   return json_of(question.answer(asker, arguments), question.rows, [&] { asker.progress(1); })
       .dump();
 }

@@ -4,11 +4,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "headlight/generate/generator.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/interpret/recorded_pass.h"
+#include "headlight/interpret/scores/weight_scores.h"
 
 namespace headlight::serve {
 
@@ -49,9 +51,13 @@ class TextRuns {
  public:
   // Returns the run of a text, a new one without values if none is kept.
   std::shared_ptr<TextRun> of(const std::vector<std::int32_t>& text, const std::string& changes);
+  // Passes of the model without changes.
+  RecordedPasses& passes(const Gpt& model) { return passes_ ? *passes_ : passes_.emplace(model); }
+  std::optional<WeightScores> weights = {};  // of the model; empty until measured
 
  private:
   std::deque<std::shared_ptr<TextRun>> runs_;  // the last one used first
+  std::optional<RecordedPasses> passes_;
 };
 
 // Returns the vectors of positions [begin, end) of a text, as Gpt::hidden does. The cache must hold

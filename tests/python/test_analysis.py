@@ -193,6 +193,21 @@ def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
     )
 
 
+def test_questions_share_a_pass_until_the_weights_change(model: hl.Model) -> None:
+    def answers() -> tuple[Any, Any, Any]:
+        lens = model.lens(TEXT, positions="last")["entropy"]
+        return lens, model.attribute(TEXT, "e")["logit"], model.head_scores(repeats=1)["copying"]
+
+    first, again = answers(), answers()
+    name = "h.0.attn.c_proj.weight"
+    kept = model.weights[name].copy()
+    model.weights[name] = -kept
+    changed = answers()
+    model.weights[name] = kept
+    for a, b, c, d in zip(first, again, changed, answers()):
+        assert np.array_equal(a, b) and np.array_equal(a, d) and not np.array_equal(a, c)
+
+
 def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:
     result = model.attribute(TEXT, "e", by="head")
     assert result["logit"].sum() == pytest.approx(result.summary["logit"], abs=1e-4)

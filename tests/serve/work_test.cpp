@@ -20,7 +20,7 @@ std::vector<Asked> questions() {
   const std::string changes = "off 0.1; mean 1.0 from \"abc\"; add resid_post.0 \"ab\" - \"c\"";
   return {
       {"/api/attention", {{"text", text}}, 256, 0},
-      {"/api/attribute", {{"text", text}, {"answer", 120}}, 256, 0},
+      {"/api/attribute", {{"text", text}, {"answer", 120}}, 256 + 1, 0},
       {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
       {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
       {"/api/predict", {{"text", text}}, 256, 0},
@@ -29,17 +29,13 @@ std::vector<Asked> questions() {
       // The whole model, two heads of the first layer, and half a pass for those of the second.
       {"/api/ablate", {{"text", text}}, (1 + 2 + 1) * 255 + 1, 0},
       // Means, also of the last token, and the first MLP, after a pass of one token for its shape.
-      {"/api/ablate",
-       {{"text", text}, {"by", "mlp"}, {"layers", "0"}, {"mode", "mean"}},
-       3 * 255 + 2,
-       0},
+      {"/api/ablate", {{"text", text}, {"parts", {"mlp.0"}}, {"mode", "mean"}}, 3 * 255 + 2, 0},
       {"/api/ablate", {{"text", text}, {"parts", {"mlp.0", "0.1"}}}, 3 * 255 + 1, 0},
       {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
-      // Six positions with four rows: the first layer's input, two layers, the model's output.
-      {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 4 * 6, 4 * 6},
-      // Two texts, one token to find the shapes, and two heads of two layers at four tokens, from
-      // each of them on.
+      // A pass that begins at six positions, with four rows: input, two layers, output.
+      {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 6 + 4 * 6, 4 * 6},
+      // Two texts, one token for the shapes, two heads of two layers from each of four tokens on.
       {"/api/patch",
        {{"clean", "b" + begin},
         {"corrupt", "c" + begin},
@@ -139,11 +135,16 @@ TEST_CASE("questions about one text with the same changes share a pass and its p
   CHECK(asked("/api/predict", {{"text", "abcab"}, {"intervene", ""}, {"answer", "x"}}) == 0);
   CHECK(asked("/api/predict", {{"text", "abcab"}, {"always", off}, {"answer", "x"}}) == 1);
   CHECK(asked("/api/predict", {{"text", "abcab"}, {"intervene", "off 1.0"}}) == 5 + 1);
-  CHECK(asked("/api/predict", {{"text", "abcac"}, {"intervene", off}}) == 2 * 5 + 1);
+  for (int time = 0; time < 2; ++time) {
+    CHECK(asked("/api/scores", {{"text", "abc"}, {"repeats", 0}, {"weight_scores", true}}) == 3);
+  }
+  CHECK(asked("/api/attention", {{"text", "abcabc"}}) == 6);
+  CHECK(asked("/api/attribute", {{"text", "abcabc"}, {"answer", 120}, {"position", 3}}) == 1);
+  CHECK(asked("/api/attribute", {{"text", "abca"}}) == 1);
+  CHECK(asked("/api/lens", {{"text", "abcabc"}, {"positions", "4-"}}) == 2);
 }
 
-TEST_CASE(
-    "every analysis request pauses between slices without changing a bit and can stop there") {
+TEST_CASE("analysis requests pause between slices without changing a bit, and stop there") {
   const ServedModel served = lively_served();
   const Asked other{"/api/predict", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
   const std::string told = answer(served, other, {.most = 1000});

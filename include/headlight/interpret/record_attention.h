@@ -7,6 +7,7 @@
 
 #include "headlight/interpret/attention_maps.h"
 #include "headlight/interpret/head_set.h"
+#include "headlight/interpret/recorded_pass.h"
 #include "headlight/interpret/token_cells.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/tokenizers/tokenizer.h"
@@ -25,8 +26,8 @@ struct RecordAttentionOptions {
   Index max_bytes = Index{4} << 30;  // limit for all maps together
   // Called after each layer with the share of the pass, up to 1.
   std::function<void(double share)> progress = {};
-  // Called with the final hidden states of the pass, [N, F].
-  std::function<void(const Tensor& hidden)> take_hidden = {};
+  // Called with the pass, which then is recorded.
+  std::function<void(RecordedPass pass)> take_pass = {};
 };
 
 // One document as read by the model.

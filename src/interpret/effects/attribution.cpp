@@ -10,6 +10,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "interpret/effects/forward_replay.h"
 #include "interpret/effects/frozen_norm.h"
 #include "interpret/effects/token_groups.h"
 #include "interpret/layer_maps.h"
@@ -72,11 +73,18 @@ bool is_read(Point point, AttributionBy by) {
   }
 }
 
-// The rows of a value at one position; for v of all tokens up to it.
-Tensor rows_at(Index position, const HookSite& site, const Tensor& value) {
-  const bool is_map = items_of(site.point) == PointItems::maps;
-  const Index first = site.point == Point::v ? 0 : position;
-  return slice(value, is_map ? 1 : 0, first, position + 1);
+// The row of a value that has `after` rows behind it; for v all rows up to it.
+Tensor rows_at(Index after, const HookSite& site, const Tensor& value) {
+  const Index axis = items_of(site.point) == PointItems::maps ? 1 : 0;
+  const Index row = value.size(axis) - 1 - after;
+  return slice(value, axis, site.point == Point::v ? 0 : row, row + 1);
+}
+
+// Returns the tokens that the position sees; all where a hook may expect the whole text.
+std::vector<std::int32_t> read_tokens(const LanguageModel& model, std::vector<std::int32_t> text,
+                                      Index position) {
+  text.resize(model.is_changed() ? text.size() : static_cast<std::size_t>(position + 1));
+  return text;
 }
 
 // Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
@@ -121,17 +129,16 @@ double head_bias(const Gpt& model, const AttributionTask& task) {
 class ResidualDecomposition {
  public:
   ResidualDecomposition(const Gpt& model, const AttributionTask& task, AttributionBy by,
-                        Index position)
-      : model_(model),
-        by_(by),
-        position_(position),
-        layers_(model.config().n_layer),
-        watch_([by](Point point, Index) { return is_read(point, by); },
-               [position](const HookSite& site, const Tensor& value) {
-                 return rows_at(position, site, value);
-               }) {
-    const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
-    logits_ = model.head_product(row_slice(hidden, position)).to_vector();
+                        Index position, RecordedPasses* kept)
+      : model_(model), by_(by), position_(position), layers_(model.config().n_layer) {
+    const Batch batch = make_batch({read_tokens(model, task.text, position)});
+    watch_.emplace(
+        [by](Point point, Index) { return is_read(point, by); },
+        [after = batch.token_count() - 1 - position](const HookSite& site, const Tensor& value) {
+          return rows_at(after, site, value);
+        });
+    const PassedText text = read_from(model, batch, first_read(by, position), *watch_, kept);
+    logits_ = model.head_product(row_slice(text.ends, position)).to_vector();
     const auto head_row = [&](std::int32_t id) {
       return precise(model.head_rows(Tensor::from({id}, {1})));
     };
@@ -192,7 +199,7 @@ class ResidualDecomposition {
  private:
   // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], for S visible tokens.
   Tensor values_at(Point point, Index layer) const {
-    return precise(watch_.values.at({point, layer}));
+    return precise(watch_->values.at({point, layer}));
   }
   void add(LogitPart part) { parts_.push_back(std::move(part)); }
   // Adds a part for a whole layer; `suffix` as in ".mlp.bias".
@@ -316,7 +323,7 @@ class ResidualDecomposition {
   AttributionBy by_;
   Index position_;
   Index layers_;
-  KeepValues watch_;
+  std::optional<KeepValues> watch_;
   Vector logits_;
   Tensor direction_;  // [1, C] of the stream after the last layer
   double shift_ = 0;  // contribution of the last norm's shift
@@ -443,7 +450,7 @@ AttributionResult attribute_prompt(const Gpt& model, const std::vector<Attributi
   if (!names.empty()) {
     group_of_token = token_groups(in_order(task.groups, tasks[0].groups, i + 1), visible_of(task));
   }
-  AttributionResult result = attribute_logit(model, task, options.by, progress);
+  AttributionResult result = attribute_logit(model, task, options.by, progress, options.kept);
   if (!names.empty()) {
     result.parts = grouped_sources(result.parts, group_of_token, names);
   }
@@ -469,10 +476,11 @@ bool AttributionResult::is_clear() const {
 }
 
 AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task, AttributionBy by,
-                                  const std::function<void(double share)>& progress) {
+                                  const std::function<void(double share)>& progress,
+                                  RecordedPasses* kept) {
   const Index position = check(task, model, by);
   const NoGrad no_grad;
-  ResidualDecomposition decomposition(model, task, by, position);
+  ResidualDecomposition decomposition(model, task, by, position, kept);
   const Vector& logits = decomposition.logits();
   const bool is_stream = by == AttributionBy::stream;
   AttributionResult result;

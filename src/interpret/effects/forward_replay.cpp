@@ -11,29 +11,19 @@
 
 namespace headlight {
 
-Index first_computed(const LanguageModel& model, Index position) {
-  return model.has_cache() && !model.is_changed() ? position : 0;  // hooks may expect whole texts
-}
+ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch,
+                             std::shared_ptr<const RecordedPass> pass, Index memory)
+    : model_(model),
+      batch_(std::move(batch)),
+      memory_(memory > 0 ? static_cast<double>(memory) : available_memory() / 4),
+      pass_(std::move(pass)) {}
 
 ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook,
                              Index memory, Runs runs)
-    : model_(model),
-      batch_(std::move(batch)),
-      memory_(memory > 0 ? static_cast<double>(memory) : available_memory() / 4) {
-  const NoGrad no_grad;
-  std::vector<KeyValueCache*> caches;
-  if (runs == Runs::in_texts && first_computed(model, 1) > 0) {
-    for (Index b = 0; b < batch_.sequence_count(); ++b) {
-      caches.push_back(caches_.emplace_back(model.new_cache()).get());
-    }
-  }
-  const ForwardContext context{.hook = hook, .caches = caches};
-  residuals_.push_back(model.residual(batch_, 0, {.caches = caches}));
-  for (Index layer = 0; layer < model.layer_count(); ++layer) {
-    residuals_.push_back(model.run_layers(layer, layer + 1, residuals_.back(), batch_, context));
-  }
-  ends_ = model.hidden_from(model.layer_count(), residuals_.back(), batch_, {.hook = hook});
-}
+    : ForwardReplay(model, batch,
+                    std::make_shared<const RecordedPass>(
+                        record_pass(model, batch, {.hook = hook}, runs == Runs::in_texts)),
+                    memory) {}
 
 std::optional<Index> ForwardReplay::first_difference(const Tensor& a, const Tensor& b) const {
   const std::int32_t* positions = batch_.positions.data<std::int32_t>();
@@ -122,7 +112,7 @@ void ForwardReplay::Together::add() {
     const Index first = replay_.first_in(b, run.first);
     own.offsets.push_back(own.token_count() + whole.offsets[b + 1] - whole.offsets[b] - first);
     batch_.offsets.push_back(begin + own.token_count());
-    prefixes_.push_back({first > 0 ? replay_.caches_[b].get() : nullptr, first});
+    prefixes_.push_back({first > 0 ? replay_.pass_->caches[b].get() : nullptr, first});
   }
   const auto with = [&](const Tensor& before, const Tensor& rows) {
     return before.defined() ? concat({before, rows}, 0) : rows;
@@ -145,8 +135,9 @@ Tensor ForwardReplay::Together::run(Index last, ForwardHook* all) {
     while (added_.size() < runs_.size() && runs_[added_.size()].layer == layer) {
       add();
       if (layer >= 0) {
-        streams.push_back(replay_.rows_from(replay_.residuals_[static_cast<std::size_t>(layer)],
-                                            runs_[added_.size() - 1].first));
+        streams.push_back(
+            replay_.rows_from(replay_.pass_->residuals[static_cast<std::size_t>(layer)],
+                              runs_[added_.size() - 1].first));
       }
     }
     const bool continues = std::ranges::any_of(prefixes_, &KnownPrefix::is_there);
@@ -195,7 +186,7 @@ Tensor ForwardReplay::Together::visit(const HookSite& site, const Tensor& value)
 
 Tensor ForwardReplay::Together::completed(const Tensor& rows) const {
   const std::vector<Index>& offsets = replay_.batch_.offsets;
-  const Tensor& known = replay_.ends_;
+  const Tensor& known = replay_.ends();
   const Index count = known.size(0);
   Tensor all = Tensor::empty({std::ssize(runs_) * count, known.size(1)}, known.dtype());
   const auto copy = [&](const Tensor& from, Index begin, Index length, Index to) {
@@ -230,14 +221,14 @@ Tensor ForwardReplay::ends_of(std::span<const ChangedRun> runs) const {
 }
 
 std::size_t ForwardReplay::runs_at_once(std::span<const ChangedRun> runs, Index own) const {
-  constexpr Index kRows = 1024;          // more do not make products faster
-  constexpr Index kElements = 1 << 25;   // nor do more elements that are kept
-  constexpr Index kWidths = 16;          // of a row's values within a layer, each of width C
-  const Index kept = 4 * ends_.numel();  // streams, keys, values and ends
-  const auto element = static_cast<double>(element_size(ends_.dtype()));
+  constexpr Index kRows = 1024;           // more do not make products faster
+  constexpr Index kElements = 1 << 25;    // nor do more elements that are kept
+  constexpr Index kWidths = 16;           // of a row's values within a layer, each of width C
+  const Index kept = 4 * ends().numel();  // streams, keys, values and ends
+  const auto element = static_cast<double>(element_size(ends().dtype()));
   const bool together = model_.takes_passes_together();
   const auto fit = [&](Index count, Index rows) {
-    const Index elements = count * (kept + own) + rows * kWidths * ends_.size(1);
+    const Index elements = count * (kept + own) + rows * kWidths * ends().size(1);
     return together && rows <= kRows && count * std::max(kept, own) <= kElements &&
            (memory_ == 0 || element * static_cast<double>(elements) <= memory_);
   };
@@ -278,9 +269,9 @@ std::vector<double> ForwardReplay::divergences_of(const Tensor& ends) const {
   std::vector<double> divergences;
   for (Index first = 0; first < ends.size(0); first += kRows) {
     const Index last = std::min(first + kRows, ends.size(0));
-    const std::vector<double> rows = divergences_of_rows(logits_of(slice(ends_, 0, first, last)),
-                                                         logits_of(slice(ends, 0, first, last)),
-                                                         slice(batch_.targets, 0, first, last));
+    const std::vector<double> rows = divergences_of_rows(
+        logits_of(slice(pass_->ends, 0, first, last)), logits_of(slice(ends, 0, first, last)),
+        slice(batch_.targets, 0, first, last));
     divergences.insert(divergences.end(), rows.begin(), rows.end());
   }
   return divergences;
@@ -304,6 +295,20 @@ std::vector<double> target_counts(const Batch& batch) {
     counts.push_back(static_cast<double>(batch.offsets[b + 1] - batch.offsets[b] - ignored));
   }
   return counts;
+}
+
+PassedText read_from(const LanguageModel& model, const Batch& text, Index position,
+                     ForwardHook& hook, RecordedPasses* kept) {
+  const NoGrad no_grad;
+  const Index layers = model.layer_count();
+  if (kept == nullptr || !kept->continues(text.token_count(), position)) {
+    const Tensor stream = model.residual(text, layers, {.hook = &hook});
+    return {0, stream, model.hidden_from(layers, stream, text, {.hook = &hook})};
+  }
+  const std::shared_ptr<const RecordedPass> pass = kept->of(text);
+  const ChangedRun run{&hook, 0, position};
+  ForwardReplay(model, text, pass).run_below(layers, {&run, 1});
+  return {position, pass->residuals.back(), pass->ends};
 }
 
 }  // namespace headlight

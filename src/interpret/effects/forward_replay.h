@@ -5,16 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "headlight/interpret/recorded_pass.h"
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/key_value_cache.h"
 #include "headlight/nn/language_model.h"
 #include "interpret/effects/token_losses.h"
 
 namespace headlight {
-
-// Returns the first position that a changed pass computes if it changes none before `position`:
-// later tokens do not change earlier ones in causal models.
-Index first_computed(const LanguageModel& model, Index position);
 
 // A pass of the batch with changes by a hook.
 struct ChangedRun {
@@ -31,12 +27,16 @@ struct ChangedRun {
 // gradient. The model must outlive it.
 class ForwardReplay {
  public:
+  // Continues from a pass of the batch. `memory`: bytes that runs computed together may take,
+  // about; 0: a quarter of what is free.
+  ForwardReplay(const LanguageModel& model, Batch batch, std::shared_ptr<const RecordedPass> pass,
+                Index memory = 0);
+
   // Where runs begin. Those that begin in a text read keys and values of the tokens before from the
   // recorded pass, which keeps them.
   enum class Runs { in_texts, at_starts };
 
-  // The hook of the pass may be null. `memory`: bytes that runs computed together may take, about;
-  // 0: a quarter of what is free.
+  // Records a pass with a hook, which may be null.
   ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* hook = nullptr,
                 Index memory = 0, Runs runs = Runs::in_texts);
 
@@ -44,7 +44,7 @@ class ForwardReplay {
   const LanguageModel& model() const { return model_; }
 
   // Final hidden states, [N, C].
-  const Tensor& ends() const { return ends_; }
+  const Tensor& ends() const { return pass_->ends; }
   // Returns first_computed() of the first row in which values [N, ...] differ; none if they are
   // equal.
   std::optional<Index> first_difference(const Tensor& a, const Tensor& b) const;
@@ -87,11 +87,21 @@ class ForwardReplay {
 
   const LanguageModel& model_;
   Batch batch_;
-  double memory_;                  // bytes; 0: unknown
-  std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
-  Tensor ends_;
-  std::vector<std::shared_ptr<KeyValueCache>> caches_;  // of the sequences; empty: none are kept
+  double memory_;  // bytes; 0: unknown
+  std::shared_ptr<const RecordedPass> pass_;
 };
+
+// A pass of one text: the stream after the last layer and the final hidden states, both [T, C].
+struct PassedText {
+  Index first = 0;  // the first position that the hook saw
+  Tensor stream;
+  Tensor ends;
+};
+
+// Shows a hook, which changes nothing, the values of a text from `position` on: where passes are
+// kept, in a pass that begins there. Without, in one of the whole text.
+PassedText read_from(const LanguageModel& model, const Batch& text, Index position,
+                     ForwardHook& hook, RecordedPasses* kept);
 
 // Number of targets of each sequence, [B].
 std::vector<double> target_counts(const Batch& batch);

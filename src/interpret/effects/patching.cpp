@@ -29,6 +29,21 @@ void require_mask(const LanguageModel& model, const std::optional<Index>& mask) 
                 "expected the position of the masked token, which a bidirectional model predicts");
 }
 
+// Returns the logits after every token of a text [T, V], or after token `row` [1, V].
+Tensor logits_of_text(const LanguageModel& model, const std::vector<std::int32_t>& text,
+                      std::optional<Index> row, RecordedPasses* kept) {
+  const NoGrad no_grad;
+  const Batch batch = make_batch({text});
+  const bool is_last = row == std::ssize(text) - 1;
+  const auto pass = kept == nullptr ? nullptr : kept->of(batch);
+  if (pass == nullptr) {  // changes may be those of logits
+    return is_last ? model.next_logits(batch)
+           : row   ? slice(model.logits(batch), 0, *row, *row + 1)
+                   : model.logits(batch);
+  }
+  return model.logits_of(row ? slice(pass->ends, 0, *row, *row + 1) : pass->ends);
+}
+
 }  // namespace
 
 void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& tokenizer) {
@@ -50,11 +65,11 @@ void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& t
 }
 
 void complete_task(PatchingTask& task, MetricKind kind, const LanguageModel& model,
-                   const Tokenizer& tokenizer) {
+                   const Tokenizer& tokenizer, RecordedPasses* kept) {
   set_mask(task, model, tokenizer);
   const auto complete = [&](std::vector<std::int32_t>& answer, const auto& text) {
     if (answer.empty()) {
-      answer = {likeliest_next(model, text, task.mask)};
+      answer = {likeliest_next(model, text, task.mask, kept)};
     }
   };
   complete(task.answer, task.clean);
@@ -62,7 +77,7 @@ void complete_task(PatchingTask& task, MetricKind kind, const LanguageModel& mod
   require_value(task.answer != task.wrong || kind != MetricKind::logit_difference, "wrong",
                 "expected a token other than the answer, got '", tokenizer.decode(task.wrong),
                 "' for both; name them with answer and wrong");
-  set_metric(task, kind, model);
+  set_metric(task, kind, model, kept);
 }
 
 void check_answers(MetricKind kind, bool has_answer, bool has_wrong) {
@@ -72,15 +87,15 @@ void check_answers(MetricKind kind, bool has_answer, bool has_wrong) {
                 "has no part in metric kl, which needs no answers");
 }
 
-void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model) {
+void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model,
+                RecordedPasses* kept) {
   require_mask(model, task.mask);
   const Index row = task.mask.value_or(-1);
   if (kind == MetricKind::logit_difference) {
     task.metric = {};
   } else if (kind == MetricKind::kl) {
     require_value(!task.clean.empty(), "clean", "expected at least one token");
-    const NoGrad no_grad;
-    task.metric = divergence_metric(model.logits(make_batch({task.clean})), row);
+    task.metric = divergence_metric(logits_of_text(model, task.clean, {}, kept), row);
   } else {
     require_value(task.answer.size() == 1, "answer", "expected one token for the metric ",
                   name_of(kind), ", got ", task.answer.size());
@@ -128,14 +143,11 @@ std::string patching_caution(double clean_difference, double corrupt_difference,
 }
 
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
-                            std::optional<Index> mask) {
+                            std::optional<Index> mask, RecordedPasses* kept) {
   require_value(!text.empty(), "text", "expected at least one token");
   require_mask(model, mask);
-  const NoGrad no_grad;
-  const Batch batch = make_batch({text});
-  const Tensor logits =
-      mask ? slice(model.logits(batch), 0, *mask, *mask + 1) : model.next_logits(batch);
-  return likeliest_token(logits.to_vector()).id;
+  const Index row = mask.value_or(std::ssize(text) - 1);
+  return likeliest_token(logits_of_text(model, text, row, kept).to_vector()).id;
 }
 
 }  // namespace headlight

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
@@ -40,41 +42,47 @@ class OccludedToken final : public ForwardHook {
 // One text, the embeddings of its pass [N, C], and those that stand for no input.
 class SaliencyText {
  public:
-  SaliencyText(const LanguageModel& model, const PatchingTask& task, SaliencyBaseline baseline)
+  SaliencyText(const LanguageModel& model, const PatchingTask& task, const SaliencyOptions& options)
       : model_(model),
         task_(task),
         contrast_(model, task),
         length_(std::ssize(task.clean)),
         clean_(embeddings(task.clean)),
-        baseline_(baseline == SaliencyBaseline::corrupt ? embeddings(task.corrupt) : blanked()),
+        baseline_(options.baseline == SaliencyBaseline::corrupt ? embeddings(task.corrupt)
+                                                                : blanked()),
         change_(text_rows(clean_ - baseline_) / static_cast<double>(sequences())) {}
 
-  double metric() const { return contrast_.difference(model_, task_.clean); }
+  double metric(RecordedPasses* kept) const {
+    const NoGrad no_grad;
+    const auto pass = kept == nullptr ? nullptr : kept->of(contrast_.batch(task_.clean));
+    return pass == nullptr ? contrast_.difference(model_, task_.clean)
+                           : contrast_.of_hidden(model_, pass->ends).item();
+  }
   double baseline_metric() const {
     GivenEmbeddings hook(baseline_);
     return contrast_.difference(model_, task_.clean, &hook);
   }
 
-  // Gradient [T, C] with respect to the text's embeddings, which are a share `at` of the way from
-  // the baseline to the text.
-  Tensor gradient(double at) const {
-    const Tensor leaf =
-        (baseline_ + (clean_ - baseline_) * at).detach().clone().set_requires_grad();
+  // The metric of embeddings that are a share `at` of the way from the baseline to the text, and
+  // its gradient [T, C] with respect to those of the text.
+  std::pair<double, Tensor> gradient(double at) const {
+    const Tensor embeddings = at == 1 ? clean_ : baseline_ + (clean_ - baseline_) * at;
+    const Tensor leaf = embeddings.detach().clone().set_requires_grad();
     GivenEmbeddings hook(leaf);
     const Tensor measured = contrast_.after(model_, task_.clean, &hook);
     require_value(measured.requires_grad(), "metric",
                   "expected a value with a gradient with respect to the logits");
     backward(measured);
     const Tensor gradient = leaf.grad();
-    return gradient.defined() ? text_rows(gradient)
-                              : Tensor::zeros(change_.shape(), DType::float64);
+    return {measured.item(), gradient.defined() ? text_rows(gradient)
+                                                : Tensor::zeros(change_.shape(), DType::float64)};
   }
   // Products [T] of a gradient with the change from the baseline to the text.
   std::vector<double> products(const Tensor& gradient) const {
     return sum(gradient * change_, {.axes = {1}}).to_vector();
   }
-  // Falls [T] of the metric if a token has its baseline.
-  std::vector<double> occlusions(const SaliencyOptions& options) const {
+  // The metric, and its falls [T] if a token has its baseline.
+  std::pair<double, std::vector<double>> occlusions(const SaliencyOptions& options) const {
     const ForwardReplay replay(model_, contrast_.batch(task_.clean), nullptr, options.memory);
     std::deque<OccludedToken> hooks;
     std::vector<ChangedRun> runs;
@@ -87,18 +95,22 @@ class SaliencyText {
     for (double& fall : falls) {
       fall = whole - fall;
     }
-    return falls;
+    return {whole, std::move(falls)};
   }
 
  private:
   Index sequences() const { return std::ssize(contrast_.starts()) - 1; }
 
   Tensor embeddings(const std::vector<std::int32_t>& text) const {
-    const PointValues values = values_of(model_, contrast_.batch(text),
-                                         [](Point point, Index) { return point == Point::embed; });
-    require_value(values.contains({Point::embed, 0}), "baseline",
-                  "this model does not compute embed");
-    return values.at({Point::embed, 0});
+    const NoGrad no_grad;
+    KeepValues keep([](Point point, Index) { return point == Point::embed; });
+    const Batch batch = contrast_.batch(text);
+    model_.residual(batch, 0, {.hook = &keep});
+    if (keep.values.empty()) {  // a pass that has no parts
+      model_.hidden(batch, {.hook = &keep});
+    }
+    require_value(!keep.values.empty(), "baseline", "this model does not compute embed");
+    return keep.values.at({Point::embed, 0});
   }
   // The embeddings of the text with zeros for its tokens, but not for those of answers.
   Tensor blanked() const {
@@ -133,7 +145,7 @@ Tensor mean_gradient(const SaliencyText& text, const SaliencyOptions& options) {
   Tensor total;
   for (Index step = 0; step < options.steps; ++step) {
     const double at = (static_cast<double>(step) + 0.5) / static_cast<double>(options.steps);
-    const Tensor gradient = text.gradient(at);
+    const Tensor gradient = text.gradient(at).second;
     total = total.defined() ? total + gradient : gradient;
     options.progress(static_cast<double>(step + 1) / static_cast<double>(options.steps));
   }
@@ -156,19 +168,23 @@ Saliency saliency(const LanguageModel& model, const PatchingTask& task,
   require_value(options.steps >= 1 && options.steps <= kMostSteps, "steps", "expected 1 to ",
                 kMostSteps, ", got ", options.steps);
   const FrozenWeights frozen(model);
-  const SaliencyText text(model, task, options.baseline);
-  Saliency result{.tokens = {}, .metric = text.metric()};
+  const SaliencyText text(model, task, options);
+  Saliency result;
+  Tensor gradient;
   switch (options.method) {
     case SaliencyMethod::gradient:
-      result.tokens = lengths(text.gradient(1));
+      std::tie(result.metric, gradient) = text.gradient(1);
+      result.tokens = lengths(gradient);
       break;
     case SaliencyMethod::gradient_x_input:
-      result.tokens = text.products(text.gradient(1));
+      std::tie(result.metric, gradient) = text.gradient(1);
+      result.tokens = text.products(gradient);
       break;
     case SaliencyMethod::occlusion:
-      result.tokens = text.occlusions(options);
+      std::tie(result.metric, result.tokens) = text.occlusions(options);
       break;
     case SaliencyMethod::integrated_gradients:
+      result.metric = text.metric(options.kept);
       result.tokens = text.products(mean_gradient(text, options));
       result.baseline = text.baseline_metric();
       result.delta = std::accumulate(result.tokens.begin(), result.tokens.end(), 0.0) -

@@ -10,6 +10,7 @@
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
+#include "interpret/effects/forward_replay.h"
 #include "interpret/effects/frozen_norm.h"
 #include "interpret/point_values.h"
 #include "kernels/threads/parallel.h"
@@ -159,8 +160,9 @@ using Progress = std::function<void(double share)>;
 // One batch through the model, and the lens readings from it.
 class LensPass {
  public:
+  // `first`: the first row that is read. `kept`: passes of a batch of one sequence.
   LensPass(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
-           const TunedLens* tuned)
+           const TunedLens* tuned, Index first = 0, RecordedPasses* kept = nullptr)
       : model_(model),
         sources_(sources),
         tuned_(tuned),
@@ -172,9 +174,7 @@ class LensPass {
             return source.point && source.point->point == point && source.point->layer == layer;
           });
         }),
-        final_stream_(
-            model.residual(batch, model.config().n_layer, ForwardContext{.hook = &streams_})),
-        hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch)) {}
+        text_(read_from(model, batch, first, streams_, kept)) {}
 
   // Calls use(index of the source, row, reading) for rows `begin` to `end` - 1 of the batch and
   // every source in order. Calls progress(share of these readings) from time to time. Replaces
@@ -189,7 +189,7 @@ class LensPass {
     for (Index row = begin; row < end; row += rows_at_once) {
       const Index last = std::min(row + rows_at_once, end);
       const std::span<std::int32_t> some = targets.subspan(static_cast<std::size_t>(row - begin));
-      const Tensor own_logits = logits_of(slice(hidden_, 0, row, last));
+      const Tensor own_logits = logits_of(slice(text_.ends, 0, row, last));
       const std::vector<Expectation> own = expectations(own_logits);
       choose_targets(own, some);
       auto done = static_cast<double>((row - begin) * std::ssize(sources_));
@@ -214,7 +214,8 @@ class LensPass {
 
   // Applies the last norm to a source, [n, C].
   Tensor normalized(const HookSite& point, Index begin, Index end) const {
-    const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
+    const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0,
+                                begin - text_.first, end - text_.first);
     if (tuned_ != nullptr) {
       const Index layer = point.layer + (point.point == Point::resid_post ? 1 : 0);
       const double unit = family_unit(point.point, model_.config().residual_multiplier);
@@ -223,7 +224,7 @@ class LensPass {
     if (!in_parts_) {
       return model_.finished(stream);
     }
-    const Tensor whole = slice(final_stream_, 0, begin, end);
+    const Tensor whole = slice(text_.stream, 0, begin, end);
     return FrozenNorm(model_, Part::final_norm, kNoLayer, whole).of(stream);
   }
 
@@ -231,9 +232,8 @@ class LensPass {
   const std::vector<Source>& sources_;
   const TunedLens* tuned_;  // may be null
   bool in_parts_;
-  KeepValues streams_;   // [N, C]
-  Tensor final_stream_;  // [N, C]
-  Tensor hidden_;        // [N, C], after the last norm
+  KeepValues streams_;  // [N - first, C]
+  PassedText text_;
 };
 
 void check(const LensTask& task, const GptConfig& config) {
@@ -319,7 +319,8 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   check(task, model.config());
   LensResult result = empty_result(task, sources);
   require_choices_fit(task, result.rows.size(), result.positions.size());
-  const LensPass pass(model, sources, make_batch({task.text}), task.view.tuned.get());
+  const LensPass pass(model, sources, make_batch({task.text}), task.view.tuned.get(),
+                      result.positions.front(), task.kept);
   pass.read(
       result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
       [&](std::size_t source, Index, LensReading&& reading) {

@@ -465,7 +465,12 @@ class HeadScoring {
   }
 
   void measure_weights(const Gpt& model, HeadScores& result) const {
-    result.weights = weight_scores(model, [this] { report_progress(); });
+    std::optional<WeightScores> measured;
+    std::optional<WeightScores>& kept = options_.known_weights ? *options_.known_weights : measured;
+    if (!kept) {
+      kept = weight_scores(model, [this] { report_progress(); });
+    }
+    result.weights = kept;
     const WeightScores& weights = *result.weights;
     const std::size_t count = weights.heads.size();
     for (ScoredHead& head : result.heads) {

@@ -59,6 +59,7 @@ nb::object head_scores(Model& model, const std::optional<TextData>& data,
   const auto sequences = scored_sequences(model, data, documents, options.repeats);
   const HeadScores scores = [&] {
     const Model::Use use(model);
+    options.known_weights = &model.kept().weight_scores;
     return score_heads(model.gpt(), sequences, options);
   }();
   return scores_array(scores);

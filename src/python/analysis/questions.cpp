@@ -336,6 +336,7 @@ nb::object ask(const Question& question, Model& model, const nb::args& args,
   }
   QuestionResult result = [&] {
     const Model::Use use(model);
+    asker.kept = &model.kept().passes;
     return question.answer(asker, arguments);
   }();
   warn(result.warnings);

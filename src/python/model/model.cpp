@@ -61,13 +61,30 @@ Model& Model::not_used_here() {
   return *this;
 }
 
-std::shared_ptr<Decoder> Model::decoder(WeightFormat format,
-                                        const std::optional<CacheType>& chosen_type) {
-  const CacheType cache_type = chosen_type.value_or(default_cache_type(gpt(), format));
+std::uint64_t Model::weights_version() const {
   std::uint64_t version = 0;
   for (const ModelWeight& weight : gpt().weights()) {
     version += weight.tensor.version();
   }
+  for (const auto& [name, parameter] : gpt().parameters()) {  // with low-rank updates
+    version += parameter.version();
+  }
+  return version;
+}
+
+Model::Kept& Model::kept() {
+  const std::uint64_t version = weights_version();
+  if (!kept_ || version != kept_version_) {
+    kept_.emplace(Kept{RecordedPasses(gpt())});
+    kept_version_ = version;
+  }
+  return *kept_;
+}
+
+std::shared_ptr<Decoder> Model::decoder(WeightFormat format,
+                                        const std::optional<CacheType>& chosen_type) {
+  const CacheType cache_type = chosen_type.value_or(default_cache_type(gpt(), format));
+  const std::uint64_t version = weights_version();
   if (version != std::exchange(packed_version_, version)) {
     decoders_.clear();
   }

@@ -15,6 +15,8 @@
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/engine.h"
 #include "headlight/interpret/features/sparse_autoencoder.h"
+#include "headlight/interpret/recorded_pass.h"
+#include "headlight/interpret/scores/weight_scores.h"
 #include "headlight/nn/forward_hook.h"
 
 namespace headlight::python {
@@ -52,6 +54,13 @@ class Model {
   // `cache_type`: empty for usual_cache_type().
   std::shared_ptr<Decoder> decoder(WeightFormat format, const std::optional<CacheType>& cache_type);
 
+  // Answers that questions share until the weights change.
+  struct Kept {
+    RecordedPasses passes;
+    std::optional<WeightScores> weight_scores = {};  // empty until measured
+  };
+  Kept& kept();  // call it while in use
+
   // Adds a hook to every pass, after the earlier ones or before them. Call both while in use.
   void add_hook(std::shared_ptr<ForwardHook> hook, bool first = false);
   void remove_hook(const ForwardHook* hook);
@@ -75,6 +84,8 @@ class Model {
   void require_points(const std::vector<PointRange>& points, std::string_view about);
 
  private:
+  // Sum of the versions of all weights, which every change raises.
+  std::uint64_t weights_version() const;
   // Throws RuntimeError if this thread uses the model.
   Model& not_used_here();
   void attach_hooks();
@@ -87,6 +98,8 @@ class Model {
   std::atomic<std::thread::id> user_{};  // holder of mutex_
   std::map<std::pair<WeightFormat, CacheType>, std::shared_ptr<Decoder>> decoders_;
   std::uint64_t packed_version_ = 0;  // of the weights in decoders_
+  std::optional<Kept> kept_;
+  std::uint64_t kept_version_ = 0;  // of the weights of kept_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;
   std::vector<PassText> pass_texts_;
   std::vector<std::shared_ptr<const SparseAutoencoder>> autoencoders_;

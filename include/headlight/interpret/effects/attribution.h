@@ -10,6 +10,7 @@
 #include "headlight/interpret/bootstrap.h"
 #include "headlight/interpret/effects/patching.h"
 #include "headlight/interpret/head_id.h"
+#include "headlight/interpret/recorded_pass.h"
 #include "headlight/nn/gpt.h"
 
 // Direct logit attribution (Elhage et al., "A Mathematical Framework for Transformer Circuits",
@@ -111,11 +112,18 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
 // AttributionBy::neuron for a model without MLPs. `progress` is called after every layer.
 AttributionResult attribute_logit(
     const Gpt& model, const AttributionTask& task, AttributionBy by = AttributionBy::head,
-    const std::function<void(double share)>& progress = [](double) {});
+    const std::function<void(double share)>& progress = [](double) {},
+    RecordedPasses* kept = nullptr);
+
+// Returns the first position whose values are read: those of source tokens are at all.
+inline Index first_read(AttributionBy by, Index position) {
+  return by == AttributionBy::source ? 0 : position;
+}
 
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
   std::function<void(double share)> progress = [](double) {};  // share of prompts and layers
+  RecordedPasses* kept = nullptr;                              // passes of the texts
 };
 
 // Mean of a part over several prompts.

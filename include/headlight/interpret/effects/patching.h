@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "headlight/interpret/effects/logit_metric.h"
-#include "headlight/nn/language_model.h"
+#include "headlight/interpret/recorded_pass.h"
 #include "headlight/tokenizers/tokenizer.h"
 
 namespace headlight {
@@ -44,7 +44,7 @@ void set_mask(PatchingTask& task, const LanguageModel& model, const Tokenizer& t
 // to the most likely token after (or in) its text, and calls set_metric(). Throws Error as they
 // do, and about "wrong" if both answers are the same.
 void complete_task(PatchingTask& task, MetricKind kind, const LanguageModel& model,
-                   const Tokenizer& tokenizer);
+                   const Tokenizer& tokenizer, RecordedPasses* kept = nullptr);
 
 // Throws Error about "answer" or "wrong" if one is given that the metric does not use.
 void check_answers(MetricKind kind, bool has_answer, bool has_wrong);
@@ -52,7 +52,8 @@ void check_answers(MetricKind kind, bool has_answer, bool has_wrong);
 // Sets the metric of a task by its name. Throws Error about "answer" for a metric of one token and
 // an answer of several or none, about "clean" for an empty text with kl, which reads it, and about
 // "mask" for a bidirectional model without it.
-void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model);
+void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model,
+                RecordedPasses* kept = nullptr);
 
 // Most likely next token.
 struct NextToken {
@@ -84,6 +85,6 @@ NextToken likeliest_token(const std::vector<double>& logits);
 // Returns the most likely next token after a text, or the most likely token at position `mask` of a
 // bidirectional model. Throws Error about "text" and "mask".
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
-                            std::optional<Index> mask = {});
+                            std::optional<Index> mask = {}, RecordedPasses* kept = nullptr);
 
 }  // namespace headlight

@@ -35,6 +35,7 @@ struct SaliencyOptions {
   Index steps = 50;  // of integrated_gradients, at least 1
   Index memory = 0;  // of occlusion: bytes of changed passes at once; 0: a quarter of what is free
   std::function<void(double)> progress = [](double) {};  // share of the work, 0 to 1
+  RecordedPasses* kept = nullptr;                        // passes of the clean text
 };
 
 struct Saliency {

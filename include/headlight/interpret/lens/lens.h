@@ -12,6 +12,7 @@
 #include "headlight/datasets/batches/masking.h"
 #include "headlight/datasets/dataset.h"
 #include "headlight/interpret/lens/tuned_lens.h"
+#include "headlight/interpret/recorded_pass.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"
 #include "headlight/nn/token_distribution.h"
@@ -67,6 +68,7 @@ struct LensTask {
   std::optional<std::int32_t> mask = {};
   Index top_k = 5;
   std::function<void(double share)> progress = [](double) {};  // of the work, 0 to 1
+  RecordedPasses* kept = nullptr;                              // passes of the text
 };
 
 struct LensRow {

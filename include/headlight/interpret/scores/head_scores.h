@@ -84,7 +84,9 @@ struct HeadScoreOptions {
   Index batch_size = 12;
   Index max_tokens = 0;  // cut sequences to their first tokens; 0: no limit
   RepeatOptions repeats = {};
-  bool weight_scores = true;                    // of a Gpt: copying and k_composition
+  bool weight_scores = true;  // of a Gpt: copying and k_composition
+  // Weight scores of the model, or empty until they are measured: kept for later calls.
+  std::optional<WeightScores>* known_weights = nullptr;
   std::vector<SequencePairs> annotations = {};  // one entry a sequence; empty: none
   // Tokenizer of the sequences, for the scores of punctuation, separators and special tokens, which
   // are not measured without it. Units other than tokens need it.
