@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/gpt.h"
 
@@ -51,7 +52,10 @@ class Work {
   void yield_to_urgent() {
     slice_rows_ = 0;
     detach();
-    options_.yield_to_urgent();
+    {
+      const NoGrad records(false);  // others may need gradients where this work does not
+      options_.yield_to_urgent();
+    }
     attach();
   }
   // Ends a slice when a share of the work, 0 to 1, is complete.
