@@ -111,11 +111,11 @@ class Compute {
   std::vector<Model> models_;
   // Used by the computing thread alone.
   std::map<Ticket, Running> running_;
-  Stopwatch part_;                  // duration of the running job's current slice
-  bool has_unused_memory_ = false;  // jobs or large requests ended since it was released
+  Stopwatch part_;  // duration of the running job's current slice
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
+  bool has_unused_memory_ = false;            // jobs or large requests ended since it was released
   std::vector<std::function<void()>> inbox_;  // calls for the computing thread before its next step
   std::array<std::deque<Job>, kUrgencies> jobs_;
   ComputeStatus status_;

@@ -73,6 +73,7 @@ void HttpListener::listen() {
   check("cannot use");
   acceptor.listen(asio::socket_base::max_listen_connections, error);
   check("cannot listen on");
+  port = acceptor.local_endpoint().port();
   accept();
 }
 
@@ -112,6 +113,15 @@ void HttpListener::wait_for_signal() {
   });
 }
 
+void HttpListener::give_up(bool (*is_over)(const HttpSession& session)) {
+  const auto all = sessions;  // each removes itself
+  for (const std::shared_ptr<HttpSession>& session : all) {
+    if (is_over(*session)) {
+      session->give_up(", the server stops");
+    }
+  }
+}
+
 void HttpListener::end_if_idle() {
   if (closing && sessions.empty()) {
     context.stop();
@@ -135,7 +145,7 @@ HttpServer::HttpServer(HttpOptions options)
 
 HttpServer::~HttpServer() = default;
 
-Index HttpServer::port() const { return listener_->acceptor.local_endpoint().port(); }
+Index HttpServer::port() const { return listener_->port; }
 Index HttpServer::connections() const { return listener_->count; }
 
 void HttpServer::run() {
@@ -154,15 +164,11 @@ void HttpServer::close(int seconds) {
     listener.closing = true;
     ErrorCode ignored;
     listener.acceptor.close(ignored);
-    const auto all = listener.sessions;  // give_up() removes sessions
-    for (const std::shared_ptr<HttpSession>& session : all) {
-      if (session->is_idle()) {
-        session->give_up();
-      }
-    }
+    listener.give_up([](const HttpSession& session) { return session.is_idle(); });
     listener.deadline.expires_after(std::chrono::seconds(seconds));
     listener.deadline.async_wait([&listener](const ErrorCode& error) {
-      if (!error) {
+      if (!error) {  // clients must not wait for the threads that still compute their answers
+        listener.give_up([](const HttpSession&) { return true; });
         listener.context.stop();
       }
     });

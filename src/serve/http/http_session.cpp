@@ -533,12 +533,12 @@ void HttpSession::linger(std::size_t discarded) {
                           });
 }
 
-void HttpSession::give_up() {
+void HttpSession::give_up(std::string_view why) {
   if (phase_ == Phase::closed) {
     return;
   }
   if (phase_ != Phase::lingering && !request_.method.empty()) {
-    log_request(", the client has gone");
+    log_request(why);
   }
   phase_ = Phase::closed;
   held_.reset();

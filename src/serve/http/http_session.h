@@ -31,10 +31,12 @@ struct HttpListener {
   void accept();
   void wait_for_signal();
   void end_if_idle();
+  void give_up(bool (*is_over)(const HttpSession& session));
   HttpResponse refusal(int status) const;
   std::chrono::seconds limit() const { return std::chrono::seconds(options.limits.seconds); }
 
   HttpOptions options;
+  Index port = 0;          // that it listens on
   Index body_bytes = 0;    // bytes reserved for bodies of requests
   Index unsent_bytes = 0;  // bytes of answers; before `context`, whose sessions use it to the end
   boost::asio::io_context context{1};
@@ -55,8 +57,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void read_head();
   // Whether no request is being answered.
   bool is_idle() const { return phase_ == Phase::reading; }
-  // Closes the connection in any phase.
-  void give_up();
+  // Closes the connection in any phase. `why`: for the log.
+  void give_up(std::string_view why = ", the client has gone");
 
   // Whether request `number` is being answered, rather than an earlier one.
   bool answers(std::uint64_t number) const { return number == number_; }
