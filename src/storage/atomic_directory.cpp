@@ -67,27 +67,34 @@ void AtomicDirectory::commit() {
   if (!sealed_) {
     seal();
   }
-  if (rename_to_new(path(), target_) != 0) {
-    fail_system("create", target_, errno);
+  {
+    const std::unique_lock held = hold_interruptions();  // a signal may not remove it in between
+    if (rename_to_new(path(), target_) != 0) {
+      fail_system("create", target_, errno);
+    }
+    temporary_.keep();
   }
   committed_ = true;
-  temporary_.keep();
   sync_folder(parent_folder(target_));
 }
 
 bool AtomicDirectory::exchange() {
   require(sealed_ && !committed_, "[AtomicDirectory] ", shown(target_), " is not sealed");
-  if (::renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
-    const int code = errno;
-    if (code == EINVAL || code == ENOSYS) {
-      return false;
+  {
+    const std::unique_lock held = hold_interruptions();  // a signal may not remove it in between
+    if (::renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+      const int code = errno;
+      if (code == EINVAL || code == ENOSYS) {
+        return false;
+      }
+      fail_system("replace", target_, code);
     }
-    fail_system("replace", target_, code);
+    temporary_.keep();
   }
   // The destructor removes the old target under the temporary name. Flush first, so that the new
   // target is safe: the old one stays if flushing fails.
-  temporary_.keep();
   sync_folder(parent_folder(target_));
+  const std::unique_lock held = hold_interruptions();
   temporary_.keep(false);
   return true;
 }
