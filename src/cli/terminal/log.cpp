@@ -11,7 +11,7 @@ namespace {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto result = spdlog::stderr_color_st("headlight", has_colours(Stream::errors)
+    auto result = spdlog::stderr_color_mt("headlight", has_colours(Stream::errors)
                                                            ? spdlog::color_mode::automatic
                                                            : spdlog::color_mode::never);
     result->set_pattern("%^%v%$");

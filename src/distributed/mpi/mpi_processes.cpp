@@ -21,6 +21,7 @@ constexpr seconds kLongestSilence{20};
 constexpr milliseconds kMostOfALook{200};
 constexpr seconds kLongestEnd{5};           // time for all processes to end after a failure
 constexpr milliseconds kLongestNews{1000};  // time until a failure reaches the others
+constexpr milliseconds kLongestCancel{1000};
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;  // bytes; MPI counts with int
 
 void check(int code, const char* what) {
@@ -100,21 +101,21 @@ class MpiProcesses : public Processes {
 
   void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
                      std::span<const std::span<std::byte>> received) override {
-    std::vector<MPI_Request> requests;
+    std::vector<MPI_Request> receives;
+    std::vector<MPI_Request> sends;
     {
       const std::lock_guard lock(mutex_);
       const auto other = static_cast<int>(partner);
       for_each_message(received, [&](std::byte* data, int size) {
-        check(MPI_Irecv(data, size, MPI_BYTE, other, 0, data_, &requests.emplace_back()),
+        check(MPI_Irecv(data, size, MPI_BYTE, other, 0, data_, &receives.emplace_back()),
               "MPI_Irecv");
       });
       for_each_message(sent, [&](const std::byte* data, int size) {
-        check(MPI_Isend(data, size, MPI_BYTE, other, 0, data_, &requests.emplace_back()),
-              "MPI_Isend");
+        check(MPI_Isend(data, size, MPI_BYTE, other, 0, data_, &sends.emplace_back()), "MPI_Isend");
       });
     }
     Patience patience;
-    while (!are_done(requests, partner)) {
+    while (!are_done(receives, sends, partner)) {
       patience.wait();
     }
   }
@@ -143,22 +144,43 @@ class MpiProcesses : public Processes {
  private:
   enum Sign : char { kAlive, kFailed };
 
-  bool are_done(std::vector<MPI_Request>& requests, Index partner) {
-    const std::lock_guard lock(mutex_);
+  static bool are_done(std::vector<MPI_Request>& requests) {
     int done = 0;
     check(
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
         "an exchange");
-    if (done != 0) {
+    return done != 0;
+  }
+
+  // Gives up receives, whose memory the caller frees: MPI may not write into it afterwards. Call
+  // with mutex_ held.
+  static void cancel(std::vector<MPI_Request>& receives) {
+    for (MPI_Request& request : receives) {
+      if (request != MPI_REQUEST_NULL) {
+        MPI_Cancel(&request);
+      }
+    }
+    const auto end = Clock::now() + kLongestCancel;  // a message may be half received
+    while (!are_done(receives) && Clock::now() < end) {
+    }
+  }
+
+  bool are_done(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends,
+                Index partner) {
+    const std::lock_guard lock(mutex_);
+    const bool has_received = are_done(receives);
+    if (are_done(sends) && has_received) {
       return true;
     }
     hear_signs();
     if (failed_ >= 0) {
       is_broken_ = true;
+      cancel(receives);
       throw PeerFailed(concat_text("process ", failed_, " has failed"));
     }
     if (watched_ - heard_[static_cast<std::size_t>(partner)] > kLongestSilence) {
       is_broken_ = true;
+      cancel(receives);
       fail("process ", partner, " of ", count_, " gives no sign of life for ",
            kLongestSilence.count(), " seconds: lost, or its connection is");
     }

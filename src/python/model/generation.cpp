@@ -232,23 +232,28 @@ class TokenStream {
 
   // Throws StopIteration after the last token.
   StreamedToken next() {
+    std::optional<StreamedToken> token;
+    std::optional<FinishReason> reason;
     {
       const Model::Use use(*model_);
       while (tokens_.empty() && !reason_ && engine_->step()) {
         check_signals();
       }
+      if (!tokens_.empty()) {
+        token = std::move(tokens_.front());
+        tokens_.pop_front();
+      }
+      reason = tokens_.empty() ? reason_ : std::nullopt;
     }
-    if (tokens_.empty()) {
+    shown_reason_ = reason;
+    if (!token) {
       throw nb::stop_iteration();
     }
-    StreamedToken token = std::move(tokens_.front());
-    tokens_.pop_front();
-    return token;
+    return *std::move(token);
   }
 
   std::optional<std::string> finish_reason() const {
-    return reason_ && tokens_.empty() ? std::optional(std::string(name_of(*reason_)))
-                                      : std::nullopt;
+    return shown_reason_ ? std::optional(std::string(name_of(*shown_reason_))) : std::nullopt;
   }
 
  private:
@@ -261,8 +266,9 @@ class TokenStream {
   Model* model_;
   std::shared_ptr<Decoder> decoder_;
   std::unique_ptr<Engine> engine_;
-  std::deque<StreamedToken> tokens_;
-  std::optional<FinishReason> reason_;
+  std::deque<StreamedToken> tokens_;          // while the model is in use
+  std::optional<FinishReason> reason_;        // likewise
+  std::optional<FinishReason> shown_reason_;  // under the interpreter's lock
 };
 
 std::unique_ptr<TokenStream> stream_text(Model& model, const Inputs& prompt,

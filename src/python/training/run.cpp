@@ -44,10 +44,14 @@ nb::dict metrics_of(const TrainedRun& run) {
 
 std::shared_ptr<Model> model_of(TrainedRun& run) {
   if (run.model == nullptr) {
-    const nb::gil_scoped_release released;
-    LoadedModel loaded = load_model(run.path);
-    run.model =
-        std::make_shared<Model>(std::move(loaded.model), std::move(loaded.tokenizer), run.path);
+    LoadedModel loaded = [&] {
+      const nb::gil_scoped_release released;
+      return load_model(run.path);
+    }();
+    if (run.model == nullptr) {  // another thread may have been faster
+      run.model =
+          std::make_shared<Model>(std::move(loaded.model), std::move(loaded.tokenizer), run.path);
+    }
   }
   return run.model;
 }
