@@ -101,7 +101,7 @@ class PassProgress final : public ForwardHook {
 // Runs the model with a recorder. `hook` may be null.
 Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocument>& documents,
                    const HeadSet& chosen, ForwardHook* hook,
-                   const std::function<void(RecordedPass pass)>& take_pass) {
+                   const RecordAttentionOptions& options) {
   std::vector<std::vector<std::int32_t>> sequences;
   for (const RecordedDocument& document : documents) {
     sequences.push_back(document.ids);
@@ -111,10 +111,12 @@ Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocumen
   context.recorder = &recorder;
   context.hook = hook;
   const NoGrad no_grad;
-  if (take_pass) {
-    take_pass(record_pass(model, make_batch(sequences), context));
-  } else {
-    model.hidden(make_batch(sequences), context);  // a model may have no head
+  const Batch batch = make_batch(sequences);
+  const bool is_kept = options.kept != nullptr && options.kept->keeps(batch);
+  const Tensor hidden = is_kept ? options.kept->keep(record_pass(model, batch, context))->ends
+                                : model.hidden(batch, context);  // a model may have no head
+  if (options.take_hidden) {
+    options.take_hidden(hidden);
   }
   return recorder;
 }
@@ -267,7 +269,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   });
   PassProgress progress(options.progress, layout.layers());
   HookPair hooks(&kept, options.progress == nullptr ? nullptr : &progress);
-  Recorder recorder = run_model(model, recorded.documents, chosen, &hooks, options.take_pass);
+  Recorder recorder = run_model(model, recorded.documents, chosen, &hooks, options);
   for (const Index layer : chosen.layers()) {
     std::vector<Index> heads;
     std::vector<Index> indices;

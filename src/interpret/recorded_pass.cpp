@@ -48,15 +48,30 @@ RecordedPass record_pass(const LanguageModel& model, Batch batch, ForwardContext
   return pass;
 }
 
-bool RecordedPasses::keeps(Index tokens) const {
+std::vector<std::int32_t> deciding_tokens(const Gpt& model, std::vector<std::int32_t> text,
+                                          Index position) {
+  const bool is_cut = model.is_causal() && !model.is_changed() &&
+                      !model.changes_keys(position + 1, std::ssize(text));
+  text.resize(is_cut ? static_cast<std::size_t>(position + 1) : text.size());
+  return text;
+}
+
+Index RecordedPasses::rows_kept(const Batch& batch) {
+  Index rows = 0;
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    rows += rounded_up(batch.offsets[b + 1] - batch.offsets[b], KeyValueCache::kBlock);
+  }
+  return rows;
+}
+
+bool RecordedPasses::keeps(Index rows) const {
   const Index layers = model_.layer_count();
-  Index elements = (layers + 2) * model_.config().n_embd;  // of a token: streams, keys, values
+  Index elements = (layers + 2) * model_.config().n_embd;  // of a row: streams, keys, values
   for (Index layer = 0; layer < layers; ++layer) {
     elements += 2 * block_plan(model_.config(), layer).attention.key_width();
   }
-  return !model_.is_changed() && static_cast<double>(tokens * elements) *
-                                         static_cast<double>(element_size(model_.dtype())) <=
-                                     most_bytes_;
+  const auto element = static_cast<double>(element_size(model_.dtype()));
+  return !model_.is_changed() && element * static_cast<double>(rows * elements) <= most_bytes_;
 }
 
 // Returns whether a batch, or as the only sequence its beginning, has the tokens of another one.
@@ -70,29 +85,32 @@ bool RecordedPasses::has_tokens(const Batch& batch, const Batch& wanted) const {
          std::equal(ids, ids + length, batch.tokens.data<std::int32_t>());
 }
 
-std::shared_ptr<const RecordedPass> RecordedPasses::of(const Batch& batch) {
-  if (!keeps(batch.token_count())) {
-    return nullptr;
-  }
+std::shared_ptr<const RecordedPass> RecordedPasses::find(const Batch& batch) {
   const auto found =
       std::ranges::find_if(kept_, [&](const auto& pass) { return has_tokens(pass->batch, batch); });
-  if (found == kept_.end()) {
-    keep(record_pass(model_, batch));
-  } else {
-    std::rotate(kept_.begin(), found, found + 1);
+  if (found == kept_.end() || !keeps(batch)) {
+    return nullptr;
   }
+  std::rotate(kept_.begin(), found, found + 1);
   const std::shared_ptr<const RecordedPass> pass = kept_.front();
   const bool is_whole = pass->batch.token_count() == batch.token_count();
   return is_whole ? pass : first_part(*pass, batch);
 }
 
-void RecordedPasses::keep(RecordedPass pass) {
+std::shared_ptr<const RecordedPass> RecordedPasses::of(const Batch& batch) {
+  const std::shared_ptr<const RecordedPass> found = find(batch);
+  return found || !keeps(batch) ? found : keep(record_pass(model_, batch));
+}
+
+std::shared_ptr<const RecordedPass> RecordedPasses::keep(RecordedPass pass) {
   std::erase_if(kept_, [&](const auto& kept) { return has_tokens(pass.batch, kept->batch); });
-  kept_.push_front(std::make_shared<const RecordedPass>(std::move(pass)));
-  Index tokens = 0;
+  const auto added = std::make_shared<const RecordedPass>(std::move(pass));
+  kept_.push_front(added);
+  Index rows = 0;
   const auto last = std::ranges::find_if(
-      kept_, [&](const auto& kept) { return !keeps(tokens += kept->batch.token_count()); });
-  kept_.erase(std::max(last, kept_.begin() + 1), kept_.end());
+      kept_, [&](const auto& kept) { return !keeps(rows += rows_kept(kept->batch)); });
+  kept_.erase(last, kept_.end());
+  return added;
 }
 
 }  // namespace headlight

@@ -40,35 +40,29 @@ constexpr const char* kAttributeDetails =
     "heads [L, H], sources [L, H, S] and source_sums [S] (group: names), or neurons [L, I]; for "
     "one text also its tokens [T].";
 
-AttributionTask text_task(const Asker& asker, const Arguments& arguments, AttributionBy by) {
+AttributionTask text_task(const Asker& asker, const Arguments& arguments) {
   AttributionTask task{.text = read_prompt(asker, arguments.value("text"), "text")};
-  std::vector<std::int32_t> read = task.text;  // until the prediction
+  const Index last = std::ssize(task.text) - 1;
   if (arguments.given("position")) {
     task.position = arguments.integer("position");
-    require_value(*task.position < std::ssize(task.text), "position",
-                  "expected a position from 0 to ", task.text.size() - 1, ", got ", *task.position);
-    read.resize(static_cast<std::size_t>(*task.position) + 1);
+    require_value(*task.position <= last, "position", "expected a position from 0 to ", last,
+                  ", got ", *task.position);
   }
-  const std::optional<std::int32_t> answer = read_token(asker, arguments, "answer");
+  task.target = read_token(asker, arguments, "answer");
   task.against = read_token(asker, arguments, "wrong");
-  const Index length = std::ssize(asker.kept == nullptr ? task.text : read);
-  const Index first = first_read(by, length - 1);
-  const bool continues = asker.kept != nullptr && asker.kept->continues(length, first);
-  asker.begin((answer || continues ? 0 : length) + asker.tokens_from(length, first));
-  task.target = answer ? *answer : likeliest_next(asker.model, read, {}, asker.kept);
+  asker.begin(asker.tokens_read(task.text, task.position.value_or(last)));
   return task;
 }
 
 std::vector<AttributionTask> attribution_tasks(const Asker& asker, const Arguments& arguments,
                                                AttributionBy by) {
   if (!arguments.given("pairs")) {
-    return {text_task(asker, arguments, by)};
+    return {text_task(asker, arguments)};
   }
-  const TaskCost cost = [&](const std::vector<PatchingTask>& tasks) {
+  const TaskCost cost = [](const std::vector<PatchingTask>& tasks) {
     Index tokens = 0;
     for (const PatchingTask& task : tasks) {
-      const Index length = std::ssize(task.clean);
-      tokens += asker.tokens_from(length, first_read(by, length - 1));
+      tokens += std::ssize(task.clean);
     }
     return tokens;
   };
@@ -90,6 +84,7 @@ QuestionResult attribute(const Asker& asker, const Arguments& arguments) {
                         .tokenizer = asker.tokenizer});
   report->study = attribute_prompts(asker.model, report->tasks,
                                     {.by = by, .progress = asker.progress, .kept = asker.kept});
+  report->tasks.front().target = report->study.prompts.front().target;
   QuestionResult result{.title = "Direct logit attribution",
                         .caution = report->caution(),
                         .heading = attribution_heading(*report),

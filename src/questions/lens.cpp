@@ -69,7 +69,8 @@ LensTask lens_task(const Asker& asker, const Arguments& arguments) {
   const Index readings = (count_in(task.view.layers, asker.model.config().n_layer) + 2) *
                          count_in(task.positions, length);
   asker.require_room(readings, task.top_k);
-  asker.begin(asker.tokens_from(length, task.positions.first) + readings);
+  const Index last = std::min(task.positions.last.value_or(length - 1), length - 1);
+  asker.begin(asker.tokens_read(task.text, last) + readings);
   return task;
 }
 

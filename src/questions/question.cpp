@@ -27,11 +27,6 @@ const std::vector<const Question*>& questions() {
   return all;
 }
 
-Index Asker::tokens_from(Index length, Index position) const {
-  const bool continues = kept != nullptr && kept->continues(length, position);
-  return length + (continues ? length - position : 0);
-}
-
 std::function<void(double share)> Asker::part(double first, double last) const {
   return [whole = progress, first, last](double share) { whole(first + share * (last - first)); };
 }

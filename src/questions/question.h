@@ -49,8 +49,11 @@ struct Asker {
   Processes* processes = nullptr;     // that share the work, and all get the whole answer
   std::filesystem::path source = {};  // of the model, as the user named it; empty: none
 
-  // Returns the tokens that are read for a text's values from a position on.
-  Index tokens_from(Index length, Index position) const;
+  // Returns how many tokens of a text are read for its values up to a position. A server changes
+  // the model only in begin(), and then keeps no passes.
+  Index tokens_read(const std::vector<std::int32_t>& text, Index position) const {
+    return kept == nullptr ? std::ssize(text) : std::ssize(deciding_tokens(model, text, position));
+  }
   // Returns the progress of a part of the work, from `first` to `last`.
   std::function<void(double share)> part(double first, double last) const;
   // Throws Error about "top_k" for more tokens than the model has, and if an answer of `lists` of

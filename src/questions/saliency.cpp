@@ -42,11 +42,14 @@ PatchingTask saliency_task(const Asker& asker, const Arguments& arguments, const
   const bool has_corrupt = arguments.given("corrupt");
   task.corrupt =
       has_corrupt ? read_prompt(asker, arguments.value("corrupt"), "corrupt") : task.clean;
-  asker.begin(cost({task}) + std::ssize(task.clean));
+  const bool is_contrast =
+      has_corrupt || !task.wrong.empty() || kind != MetricKind::logit_difference;
+  const Index one_pass = task.answer.empty() ? std::ssize(task.clean) : 0;
+  asker.begin(cost({task}) + (is_contrast ? completing_tokens(asker, {task}, kind) : one_pass));
   if (asker.metric) {
     set_mask(task, asker.model, asker.tokenizer);
     task.metric = asker.metric;
-  } else if (has_corrupt || !task.wrong.empty() || kind != MetricKind::logit_difference) {
+  } else if (is_contrast) {
     complete_task(task, kind, asker.model, asker.tokenizer, asker.kept);
   } else {
     set_mask(task, asker.model, asker.tokenizer);

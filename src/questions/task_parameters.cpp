@@ -188,16 +188,6 @@ void complete(PatchingTask& task, const Asker& asker, MetricKind kind) {
   }
 }
 
-// Tokens of the passes that complete() makes.
-Index cost_of_completing(const std::vector<PatchingTask>& tasks, MetricKind kind) {
-  Index tokens = 0;
-  for (const PatchingTask& task : tasks) {
-    tokens += task.answer.empty() || kind == MetricKind::kl ? std::ssize(task.clean) : 0;
-    tokens += task.wrong.empty() ? std::ssize(task.corrupt) : 0;
-  }
-  return tokens;
-}
-
 std::string joined_labels(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   std::string text;
   for (const std::int32_t id : ids) {
@@ -213,6 +203,18 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 }
 
 }  // namespace
+
+Index completing_tokens(const Asker& asker, const std::vector<PatchingTask>& tasks,
+                        MetricKind kind) {
+  Index tokens = 0;
+  for (const PatchingTask& task : tasks) {
+    const bool reads_again = kind == MetricKind::kl && asker.kept == nullptr;
+    tokens += (task.answer.empty() ? 1 : 0) * std::ssize(task.clean) +
+              (reads_again ? 1 : 0) * std::ssize(task.clean) +
+              (task.wrong.empty() ? 1 : 0) * std::ssize(task.corrupt);
+  }
+  return tokens;
+}
 
 std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> read_text_pair(const Asker& asker,
                                                                                const Json& record,
@@ -319,7 +321,7 @@ std::vector<PatchingTask> read_tasks(const Asker& asker, const Arguments& argume
   } else {
     tasks.push_back(single_task(asker, arguments));
   }
-  asker.begin(cost(tasks) + cost_of_completing(tasks, kind));
+  asker.begin(cost(tasks) + completing_tokens(asker, tasks, kind));
   const auto finish = [&](std::size_t i, const Json& record) {
     complete(tasks[i], asker, kind);
     if (with_groups) {

@@ -29,6 +29,10 @@ extern const char* const kTaskDetails;
 // Returns the cost of the tasks' question, in tokens times passes.
 using TaskCost = std::function<Index(const std::vector<PatchingTask>& tasks)>;
 
+// Returns the tokens of the passes that complete_task() makes.
+Index completing_tokens(const Asker& asker, const std::vector<PatchingTask>& tasks,
+                        MetricKind kind);
+
 // Returns the tasks of the arguments, complete with answers and metric, after calling
 // asker.begin(). `with_groups`: each has the groups of "group" that its record does not define.
 // Throws Error about a parameter, with the place of a record.

@@ -122,13 +122,7 @@ class InspectionRequest {
   }
   // The passes of texts without changes.
   RecordedPasses& passes() const { return runs_.passes(gpt()); }
-  std::optional<WeightScores>& weights() const { return runs_.weights; }
-  // Keeps a pass, unless it is changed or too large.
-  void keep(RecordedPass pass) const {
-    if (passes().keeps(pass.batch.token_count())) {
-      passes().keep(std::move(pass));
-    }
-  }
+  std::optional<WeightScores>& weight_scores() const { return runs_.weight_scores; }
   // Returns a function that ends a slice with the completed share.
   std::function<void(double share)> progress() {
     return [this](double share) { work_.yield_to_urgent(share); };
@@ -174,10 +168,8 @@ std::string attention(InspectionRequest& question) {
   }
   question.begin(std::ssize(text));
   const std::shared_ptr<TextRun> run = question.run_of(text, {"classes", "intervene"});
-  options.take_pass = [&](RecordedPass pass) {
-    run->hidden = pass.ends;
-    question.keep(std::move(pass));
-  };
+  options.take_hidden = [&](const Tensor& hidden) { run->hidden = hidden; };
+  options.kept = &question.passes();
   const AttentionMaps maps =
       record_attention_of_ids(question.gpt(), question.tokenizer(), {text}, options)
           .maps(0, question.name());
@@ -221,7 +213,7 @@ std::string scores(InspectionRequest& question) {
   options.repeats.sequences = fields.integer("repeats", 4, 0, 64);
   options.repeats.length = std::min(options.repeats.length, question.gpt().block_size() / 2);
   options.weight_scores = fields.boolean("weight_scores", false);
-  options.known_weights = &question.weights();
+  options.known_weights = &question.weight_scores();
   options.batch_size = 1;
   options.tokenizer = &question.tokenizer();
   options.unit = read_units(fields);

@@ -46,14 +46,15 @@ struct TextRun {
   std::string scored = {};  // what the scores were asked for; empty: none
 };
 
-// The last runs of one model, so that questions about one text with the same changes share a pass.
+// What questions about one model share: the last runs of texts with the same changes, passes of the
+// unchanged model, and the scores of its weights.
 class TextRuns {
  public:
   // Returns the run of a text, a new one without values if none is kept.
   std::shared_ptr<TextRun> of(const std::vector<std::int32_t>& text, const std::string& changes);
   // Passes of the model without changes.
   RecordedPasses& passes(const Gpt& model) { return passes_ ? *passes_ : passes_.emplace(model); }
-  std::optional<WeightScores> weights = {};  // of the model; empty until measured
+  std::optional<WeightScores> weight_scores = {};  // of the model; empty until measured
 
  private:
   std::deque<std::shared_ptr<TextRun>> runs_;  // the last one used first

@@ -20,9 +20,9 @@ std::vector<Asked> questions() {
   const std::string changes = "off 0.1; mean 1.0 from \"abc\"; add resid_post.0 \"ab\" - \"c\"";
   return {
       {"/api/attention", {{"text", text}}, 256, 0},
-      {"/api/attribute", {{"text", text}, {"answer", 120}}, 256 + 1, 0},
-      {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
-      {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
+      {"/api/attribute", {{"text", text}, {"answer", 120}}, 256, 0},
+      {"/api/attribute", {{"text", text}, {"by", "source"}, {"position", 99}}, 100, 0},
+      {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 265, 0},
       {"/api/predict", {{"text", text}}, 256, 0},
       {"/api/predict", {{"text", text}, {"intervene", changes}}, 2 * 256 + 3 + 3 + 3, 0},
       {"/api/predict", {{"text", text}, {"always", changes}}, 256 + 3 + 3 + 3, 0},
@@ -33,8 +33,8 @@ std::vector<Asked> questions() {
       {"/api/ablate", {{"text", text}, {"parts", {"mlp.0", "0.1"}}}, 3 * 255 + 1, 0},
       {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
-      // A pass that begins at six positions, with four rows: input, two layers, output.
-      {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 6 + 4 * 6, 4 * 6},
+      // Six positions with four rows: the first layer's input, two layers, the model's output.
+      {"/api/lens", {{"text", text}, {"positions", "200-205"}}, 206 + 4 * 6, 4 * 6},
       // Two texts, one token for the shapes, two heads of two layers from each of four tokens on.
       {"/api/patch",
        {{"clean", "b" + begin},
@@ -141,12 +141,12 @@ TEST_CASE("questions about one text with the same changes share a pass and its p
   CHECK(asked("/api/attention", {{"text", "abcabc"}}) == 6);
   CHECK(asked("/api/attribute", {{"text", "abcabc"}, {"answer", 120}, {"position", 3}}) == 1);
   CHECK(asked("/api/attribute", {{"text", "abca"}}) == 1);
-  CHECK(asked("/api/lens", {{"text", "abcabc"}, {"positions", "4-"}}) == 2);
+  CHECK(asked("/api/lens", {{"text", "abcabc"}, {"positions", "3-4"}}) == 2);
 }
 
 TEST_CASE("analysis requests pause between slices without changing a bit, and stop there") {
   const ServedModel served = lively_served();
-  const Asked other{"/api/predict", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
+  const Asked other{"/api/saliency", {{"text", "a"}, {"steps", 2}, {"intervene", "off 1.1"}}, 0, 0};
   const std::string told = answer(served, other, {.most = 1000});
   for (const Asked& asked : questions()) {
     INFO(asked.path << " " << asked.body.dump());

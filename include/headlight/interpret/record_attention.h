@@ -26,8 +26,9 @@ struct RecordAttentionOptions {
   Index max_bytes = Index{4} << 30;  // limit for all maps together
   // Called after each layer with the share of the pass, up to 1.
   std::function<void(double share)> progress = {};
-  // Called with the pass, which then is recorded.
-  std::function<void(RecordedPass pass)> take_pass = {};
+  // Called with the final hidden states of the pass, [N, F].
+  std::function<void(const Tensor& hidden)> take_hidden = {};
+  RecordedPasses* kept = nullptr;  // keeps the pass, if it can be kept
 };
 
 // One document as read by the model.

@@ -26,27 +26,32 @@ struct RecordedPass {
 RecordedPass record_pass(const LanguageModel& model, Batch batch, ForwardContext context = {},
                          bool keeps_keys = true);
 
+// Returns the tokens of a text that decide its values up to a position: those up to it, or all
+// where tokens see later ones, a hook may expect the whole text, or its length changes the keys.
+std::vector<std::int32_t> deciding_tokens(const Gpt& model, std::vector<std::int32_t> text,
+                                          Index position);
+
 // The last passes of a model whose weights do not change, so that questions about one text share
-// them. Belongs to one thread. The model must outlive it.
+// them. Not thread-safe. The model must outlive it.
 class RecordedPasses {
  public:
   // Keeps passes of about `most_bytes` in all.
   explicit RecordedPasses(const Gpt& model, double most_bytes = 64e6)
       : model_(model), most_bytes_(most_bytes) {}
 
-  // Returns whether a pass of so many tokens can be kept; false while hooks change the model.
-  bool keeps(Index tokens) const;
-  // Returns whether a pass for the values of a text of `length` tokens from `position` on begins
-  // there.
-  bool continues(Index length, Index position) const {
-    return first_computed(model_, position) > 0 && keeps(length);
-  }
-  // Returns the pass of a batch, from the kept ones or recorded now; null: it cannot be kept. Of a
-  // single sequence it may be the first part of a longer one, whose caches are longer, too.
+  // Returns whether the pass of a batch can be kept; false while hooks change the model.
+  bool keeps(const Batch& batch) const { return keeps(rows_kept(batch)); }
+  // Returns the kept pass of a batch; null: none. Of a single sequence it may be the first part of
+  // a longer one, whose caches are longer, too.
+  std::shared_ptr<const RecordedPass> find(const Batch& batch);
+  // Returns find(), or the pass recorded now; null: it cannot be kept.
   std::shared_ptr<const RecordedPass> of(const Batch& batch);
-  void keep(RecordedPass pass);
+  // Keeps a pass of a batch that can be kept.
+  std::shared_ptr<const RecordedPass> keep(RecordedPass pass);
 
  private:
+  static Index rows_kept(const Batch& batch);  // with those of caches that are reserved
+  bool keeps(Index rows) const;
   bool has_tokens(const Batch& batch, const Batch& wanted) const;
 
   const Gpt& model_;

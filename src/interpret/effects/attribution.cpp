@@ -46,7 +46,7 @@ Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   const Index position = task.position.value_or(length - 1);
   require_value(position >= 0 && position < length, "position", "expected 0 to ", length - 1,
                 ", got ", position);
-  for (const std::int32_t id : {task.target, task.against.value_or(task.target)}) {
+  for (const std::int32_t id : {task.target.value_or(0), task.against.value_or(0)}) {
     require_value(id >= 0 && id < model.config().vocab_size, "token", "expected 0 to ",
                   model.config().vocab_size - 1, ", got ", id);
   }
@@ -80,13 +80,6 @@ Tensor rows_at(Index after, const HookSite& site, const Tensor& value) {
   return slice(value, axis, site.point == Point::v ? 0 : row, row + 1);
 }
 
-// Returns the tokens that the position sees; all where a hook may expect the whole text.
-std::vector<std::int32_t> read_tokens(const LanguageModel& model, std::vector<std::int32_t> text,
-                                      Index position) {
-  text.resize(model.is_changed() ? text.size() : static_cast<std::size_t>(position + 1));
-  return text;
-}
-
 // Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
 struct OutputReadout {
   Vector weights;                   // logit per unit of each input
@@ -115,14 +108,14 @@ OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Te
   return readout;
 }
 
-// Returns the head's bias of the task's logit; 0 without one.
-double head_bias(const Gpt& model, const AttributionTask& task) {
+// Returns the head's bias of the logit of `target`, minus that of `against`; 0 without one.
+double head_bias(const Gpt& model, std::int32_t target, std::optional<std::int32_t> against) {
   if (!model.head_bias().defined()) {
     return 0;
   }
   const Vector bias = model.head_bias().to_vector();
   const auto of = [&](std::int32_t id) { return bias[static_cast<std::size_t>(id)]; };
-  return of(task.target) - (task.against ? of(*task.against) : 0);
+  return of(target) - (against ? of(*against) : 0);
 }
 
 // Decomposition of one logit of one text.
@@ -131,18 +124,20 @@ class ResidualDecomposition {
   ResidualDecomposition(const Gpt& model, const AttributionTask& task, AttributionBy by,
                         Index position, RecordedPasses* kept)
       : model_(model), by_(by), position_(position), layers_(model.config().n_layer) {
-    const Batch batch = make_batch({read_tokens(model, task.text, position)});
+    const Batch batch = make_batch({deciding_tokens(model, task.text, position)});
     watch_.emplace(
         [by](Point point, Index) { return is_read(point, by); },
         [after = batch.token_count() - 1 - position](const HookSite& site, const Tensor& value) {
           return rows_at(after, site, value);
         });
-    const PassedText text = read_from(model, batch, first_read(by, position), *watch_, kept);
+    const Index first = by == AttributionBy::source ? 0 : position;  // sources are tokens before it
+    const PassedText text = read_from(model, batch, first, *watch_, kept);
     logits_ = model.head_product(row_slice(text.ends, position)).to_vector();
     const auto head_row = [&](std::int32_t id) {
       return precise(model.head_rows(Tensor::from({id}, {1})));
     };
-    Tensor unembedding = head_row(task.target);
+    target_ = task.target ? *task.target : likeliest_token(logits_).id;
+    Tensor unembedding = head_row(target_);
     if (task.against) {
       unembedding = unembedding - head_row(*task.against);
     }
@@ -152,10 +147,11 @@ class ResidualDecomposition {
       unembedding = unembedding * scale;
     }
     direction_ = norm.pulled_back(unembedding);
-    shift_ = shift_product(norm, unembedding) + head_bias(model, task);
+    shift_ = shift_product(norm, unembedding) + head_bias(model, target_, task.against);
   }
 
   const Vector& logits() const { return logits_; }  // [V], of the model itself
+  std::int32_t target() const { return target_; }
 
   std::vector<LogitPart> parts(const std::function<void(double share)>& progress) {
     add({.name = "embedding", .logit = read(values_at(Point::resid_pre, 0))});
@@ -325,14 +321,16 @@ class ResidualDecomposition {
   Index layers_;
   std::optional<KeepValues> watch_;
   Vector logits_;
+  std::int32_t target_ = 0;
   Tensor direction_;  // [1, C] of the stream after the last layer
   double shift_ = 0;  // contribution of the last norm's shift
   std::vector<LogitPart> parts_;
 };
 
-// Sets the target's probability and the most likely token from the model's logits [V].
+// Sets the target, its probability and the most likely token from the model's logits [V].
 void take_choice(const Vector& logits, std::int32_t target, AttributionResult& result) {
   const NextToken best = likeliest_token(logits);
+  result.target = target;
   const double behind =
       logits[static_cast<std::size_t>(target)] - logits[static_cast<std::size_t>(best.id)];
   result.probability = best.probability * std::exp(behind);
@@ -489,7 +487,7 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
     result.logit = is_stream ? part.logit : result.logit + part.logit;
   }
   if (model.attached() != nullptr) {
-    double own = logits[static_cast<std::size_t>(task.target)];
+    double own = logits[static_cast<std::size_t>(decomposition.target())];
     own -= task.against ? logits[static_cast<std::size_t>(*task.against)] : 0;
     // An intervention after the last layer changes the logit without changing another part.
     result.parts.push_back({.name = "ln_f.intervention",
@@ -500,7 +498,7 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
   }
   result.has_against = task.against.has_value();
   result.visible = position + 1;
-  take_choice(logits, task.target, result);
+  take_choice(logits, decomposition.target(), result);
   return result;
 }
 

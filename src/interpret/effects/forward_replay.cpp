@@ -301,14 +301,20 @@ PassedText read_from(const LanguageModel& model, const Batch& text, Index positi
                      ForwardHook& hook, RecordedPasses* kept) {
   const NoGrad no_grad;
   const Index layers = model.layer_count();
-  if (kept == nullptr || !kept->continues(text.token_count(), position)) {
+  if (kept == nullptr || !kept->keeps(text)) {
     const Tensor stream = model.residual(text, layers, {.hook = &hook});
     return {0, stream, model.hidden_from(layers, stream, text, {.hook = &hook})};
   }
-  const std::shared_ptr<const RecordedPass> pass = kept->of(text);
-  const ChangedRun run{&hook, 0, position};
-  ForwardReplay(model, text, pass).run_below(layers, {&run, 1});
-  return {position, pass->residuals.back(), pass->ends};
+  Index first = first_computed(model, position);
+  std::shared_ptr<const RecordedPass> pass = first > 0 ? kept->find(text) : nullptr;
+  if (pass == nullptr) {
+    first = 0;
+    pass = kept->keep(record_pass(model, text, {.hook = &hook}));
+  } else {
+    const ChangedRun run{&hook, 0, first};
+    ForwardReplay(model, text, pass).run_below(layers, {&run, 1});
+  }
+  return {first, pass->residuals.back(), pass->ends};
 }
 
 }  // namespace headlight

@@ -98,8 +98,9 @@ struct PassedText {
   Tensor ends;
 };
 
-// Shows a hook, which changes nothing, the values of a text from `position` on: where passes are
-// kept, in a pass that begins there. Without, in one of the whole text.
+// Shows a hook, which changes nothing and needs no embedding, the values of a text from `position`
+// on: in a pass that begins there if the text's pass is kept, else in one of the whole text, which
+// then is kept. `kept` may be null.
 PassedText read_from(const LanguageModel& model, const Batch& text, Index position,
                      ForwardHook& hook, RecordedPasses* kept);
 

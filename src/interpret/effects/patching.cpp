@@ -36,7 +36,7 @@ Tensor logits_of_text(const LanguageModel& model, const std::vector<std::int32_t
   const Batch batch = make_batch({text});
   const bool is_last = row == std::ssize(text) - 1;
   const auto pass = kept == nullptr ? nullptr : kept->of(batch);
-  if (pass == nullptr) {  // changes may be those of logits
+  if (pass == nullptr) {  // as where hooks change the model, maybe at its logits
     return is_last ? model.next_logits(batch)
            : row   ? slice(model.logits(batch), 0, *row, *row + 1)
                    : model.logits(batch);

@@ -83,7 +83,12 @@ class SaliencyText {
   }
   // The metric, and its falls [T] if a token has its baseline.
   std::pair<double, std::vector<double>> occlusions(const SaliencyOptions& options) const {
-    const ForwardReplay replay(model_, contrast_.batch(task_.clean), nullptr, options.memory);
+    const Batch batch = contrast_.batch(task_.clean);
+    auto pass = options.kept == nullptr ? nullptr : options.kept->of(batch);
+    if (pass == nullptr) {
+      pass = std::make_shared<const RecordedPass>(record_pass(model_, batch));
+    }
+    const ForwardReplay replay(model_, batch, pass, options.memory);
     std::deque<OccludedToken> hooks;
     std::vector<ChangedRun> runs;
     for (Index t = 0; t < length_; ++t) {

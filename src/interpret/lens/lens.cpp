@@ -319,8 +319,9 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   check(task, model.config());
   LensResult result = empty_result(task, sources);
   require_choices_fit(task, result.rows.size(), result.positions.size());
-  const LensPass pass(model, sources, make_batch({task.text}), task.view.tuned.get(),
-                      result.positions.front(), task.kept);
+  const Batch batch = make_batch({deciding_tokens(model, task.text, result.positions.back())});
+  const LensPass pass(model, sources, batch, task.view.tuned.get(), result.positions.front(),
+                      task.kept);
   pass.read(
       result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
       [&](std::size_t source, Index, LensReading&& reading) {

@@ -327,8 +327,8 @@ nb::class_<Model> add_model(nb::module_& module) {
           "weights", [](Model& self) { return Weights{&self}; }, nb::keep_alive<0, 1>(),
           "Weights by name.")
       .def_prop_ro(
-          "gpt", [](Model& self) -> Gpt& { return self.gpt(); }, nb::rv_policy::reference_internal,
-          nb::sig("def gpt(self) -> headlight.nn.Gpt"),
+          "gpt", [](Model& self) -> Gpt& { return self.shared_gpt(); },
+          nb::rv_policy::reference_internal, nb::sig("def gpt(self) -> headlight.nn.Gpt"),
           "The model as a layer with gradients, to train it by hand.")
       .def("save", &save_model, "path"_a,
            "Writes the model and its tokenizer to a folder, as for Hugging Face's transformers.")

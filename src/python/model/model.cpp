@@ -74,7 +74,7 @@ std::uint64_t Model::weights_version() const {
 
 Model::Kept& Model::kept() {
   const std::uint64_t version = weights_version();
-  if (!kept_ || version != kept_version_) {
+  if (!kept_ || version != kept_version_ || is_shared_) {
     kept_.emplace(Kept{RecordedPasses(gpt())});
     kept_version_ = version;
   }

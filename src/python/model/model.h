@@ -54,6 +54,13 @@ class Model {
   // `cache_type`: empty for usual_cache_type().
   std::shared_ptr<Decoder> decoder(WeightFormat format, const std::optional<CacheType>& cache_type);
 
+  // Returns the model for users, who may share its weights with other libraries: changes by these
+  // raise no version, so nothing is kept from then on.
+  Gpt& shared_gpt() {
+    is_shared_ = true;
+    return gpt();
+  }
+
   // Answers that questions share until the weights change.
   struct Kept {
     RecordedPasses passes;
@@ -84,7 +91,7 @@ class Model {
   void require_points(const std::vector<PointRange>& points, std::string_view about);
 
  private:
-  // Sum of the versions of all weights, which every change raises.
+  // Sum of the versions of all weights; see Tensor::version().
   std::uint64_t weights_version() const;
   // Throws RuntimeError if this thread uses the model.
   Model& not_used_here();
@@ -98,6 +105,7 @@ class Model {
   std::atomic<std::thread::id> user_{};  // holder of mutex_
   std::map<std::pair<WeightFormat, CacheType>, std::shared_ptr<Decoder>> decoders_;
   std::uint64_t packed_version_ = 0;  // of the weights in decoders_
+  bool is_shared_ = false;
   std::optional<Kept> kept_;
   std::uint64_t kept_version_ = 0;  // of the weights of kept_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;

@@ -165,7 +165,7 @@ std::string title_of(const AttributionReport& report) {
     return concat_text("Logit of the answer minus that of the wrong one, mean of ",
                        report.tasks.size(), " prompts");
   }
-  return "Logit of " + quoted_label(first.target, report.tokenizer) +
+  return "Logit of " + quoted_label(*first.target, report.tokenizer) +
          (first.against ? " minus " + quoted_label(*first.against, report.tokenizer) : "");
 }
 
@@ -299,7 +299,7 @@ ResultTable part_table(const AttributionReport& report) {
 Json prompt_json(const AttributionReport& report, std::size_t i) {
   const AttributionResult& result = report.study.prompts[i];
   const AttributionTask& task = report.tasks[i];
-  return {{"answer", token_json(task.target, report.tokenizer)},
+  return {{"answer", token_json(*task.target, report.tokenizer)},
           {"probability", result.probability},
           {"likeliest", token_json(result.likeliest, report.tokenizer)},
           {"wrong", task.against ? token_json(*task.against, report.tokenizer) : Json()},
@@ -315,7 +315,7 @@ std::string AttributionReport::caution() const {
   }
   const AttributionTask& task = tasks.front();
   const AttributionResult& result = study.prompts.front();
-  return attribution_caution(result, shown_token(task.target, tokenizer),
+  return attribution_caution(result, shown_token(*task.target, tokenizer),
                              shown_token(task.against.value_or(result.likeliest), tokenizer));
 }
 
@@ -345,7 +345,7 @@ std::string attribution_heading(const AttributionReport& report) {
                        interval_text(study.logit, number), " (mean of ", study.prompts.size(),
                        " prompts; the model does ", study.clear, " clearly)\n");
   }
-  return "logit of " + quoted_label(first.target, report.tokenizer) +
+  return "logit of " + quoted_label(*first.target, report.tokenizer) +
          (first.against ? " minus that of " + quoted_label(*first.against, report.tokenizer) : "") +
          ": " + signed_number(study.logit.mean, 3) + "; its probability " +
          fixed_number(study.prompts.front().probability, 3) + "\n";

@@ -21,7 +21,7 @@ const LogitPart& part_of(const AttributionResult& result, const std::string& nam
 // The model's own difference of logits after the text.
 double difference_of(const Gpt& gpt, const AttributionTask& task) {
   const std::vector<double> logits = gpt.next_logits(make_batch({task.text})).to_vector();
-  return logits[static_cast<std::size_t>(task.target)] -
+  return logits[static_cast<std::size_t>(*task.target)] -
          logits[static_cast<std::size_t>(*task.against)];
 }
 

@@ -19,8 +19,9 @@
 namespace headlight {
 
 struct AttributionTask {
-  std::vector<std::int32_t> text;            // [T]
-  std::int32_t target = 0;                   // token whose logit is decomposed
+  std::vector<std::int32_t> text;  // [T]
+  // Token whose logit is decomposed; default: the one with the largest logit.
+  std::optional<std::int32_t> target = {};
   std::optional<std::int32_t> against = {};  // its logit is subtracted, if set
   std::optional<Index> position = {};        // query position, from 0; default: the last token
   // Sources of attribute_prompts() instead of single tokens. Groups must not overlap.
@@ -83,7 +84,8 @@ struct AttributionResult {
   double logit = 0;  // logit of the target, minus that of `against` if set
   // In the model's order. They sum to `logit`; with AttributionBy::stream the last one equals it.
   std::vector<LogitPart> parts;
-  double probability = 0;            // probability of the target at the position
+  double probability = 0;  // probability of the target at the position
+  std::int32_t target = 0;
   std::int32_t likeliest = 0;        // token with the largest logit at the position
   bool target_is_likeliest = false;  // the target has the largest logit (ties included)
   bool has_against = false;          // `logit` is a difference
@@ -114,11 +116,6 @@ AttributionResult attribute_logit(
     const Gpt& model, const AttributionTask& task, AttributionBy by = AttributionBy::head,
     const std::function<void(double share)>& progress = [](double) {},
     RecordedPasses* kept = nullptr);
-
-// Returns the first position whose values are read: those of source tokens are at all.
-inline Index first_read(AttributionBy by, Index position) {
-  return by == AttributionBy::source ? 0 : position;
-}
 
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
