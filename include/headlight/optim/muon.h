@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "headlight/base/choices.h"
 #include "headlight/optim/newton_schulz.h"
 #include "headlight/optim/optimizer.h"

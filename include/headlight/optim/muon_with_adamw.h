@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "headlight/nn/language_model.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/muon.h"

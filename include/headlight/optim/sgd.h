@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "headlight/optim/optimizer.h"
 
 namespace headlight {
